@@ -1,0 +1,19 @@
+# The engine, and its command.
+noinst_LTLIBRARIES += libplacement.la
+libplacement_la_SOURCES = \
+	placement/hostlist.c placement/hostlist.h \
+	placement/cluster.c placement/cluster.h \
+	placement/read_files.c placement/read_topology.c placement/read_nodes.c \
+	placement/read_model.c placement/write_model.c placement/read_hwloc.c \
+	placement/slurm.c placement/slurm.h placement/scontrol.c \
+	placement/meshspec.c placement/meshspec.h placement/traffic.c placement/traffic.h \
+	placement/job.c placement/job.h placement/cost.c placement/cost.h \
+	placement/mapper.c placement/mapper.h placement/plan.c
+libplacement_la_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS)
+libplacement_la_LIBADD = libberth-core.la -lm
+
+bin_PROGRAMS += berth
+berth_SOURCES = placement/berth.c placement/command.h placement/command.c \
+	placement/cmd_map.c placement/cmd_topo.c placement/cmd_show.c \
+	placement/show_text.c placement/show_svg.c placement/show.h
+berth_LDADD = libplacement.la $(HWLOC_LIBS)

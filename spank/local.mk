@@ -1,0 +1,17 @@
+# The Slurm plugin. What it decides is in libspankcore, without Slurm, so that tests can ask it.
+noinst_LTLIBRARIES += libspankcore.la
+libspankcore_la_SOURCES = \
+	spank/options.c spank/options.h spank/srun_args.c spank/srun_args.h \
+	spank/decide.c spank/decide.h spank/variables.c spank/variables.h
+libspankcore_la_LIBADD = libplacement.la
+
+if HAVE_SLURM
+plugindir = $(libdir)/berth
+plugin_LTLIBRARIES = spank_berth.la
+spank_berth_la_SOURCES = spank/plugin.c spank/plugin.h spank/srun.c spank/node.c spank/mapfile.c spank/mapfile.h
+spank_berth_la_CFLAGS = $(AM_CFLAGS) $(SLURM_CFLAGS)
+spank_berth_la_LIBADD = libspankcore.la
+spank_berth_la_LDFLAGS = -module -avoid-version -shared -Wl,-z,relro -Wl,-z,now \
+	-Wl,--version-script=$(srcdir)/spank/spank_berth.map
+endif
+EXTRA_DIST += spank/spank_berth.map
