@@ -11,11 +11,15 @@
 #include "../lib/error.h"
 #include "../lib/map.h"
 
+#define CLUSTER_NODES_MAX (1 << 20)    /* nodes, and switches, of one cluster */
+#define CLUSTER_LEAVES_MAX 64          /* attachments of one node */
+
 struct cluster_switch {
     char *name;
     int parent;    /* index of the switch above, -1 for a root */
     int level;     /* 0 for a leaf, else 1 + the highest level below it */
     int nodes;     /* nodes attached to it directly */
+    bool all;      /* Nodes=ALL: every node that no switch lists is attached, see cluster_attach_all */
     double uplink; /* rate to its parent, each direction */
     double link_latency; /* one way through its uplink */
     int line;      /* where its record stands in the source, for messages */
@@ -33,11 +37,18 @@ struct cluster_node {
     char *addr;     /* NodeAddr where it is known and differs from the name, else NULL */
 };
 
+/* Rates for what has none of its own; 0: not given. */
+struct cluster_defaults {
+    double rate, latency, inner_rate, inner_latency; /* nodes */
+    double uplink, link_latency;                     /* switches */
+};
+
 struct cluster {
     int n_switches, n_nodes, n_shapes;
     struct cluster_switch *switches;
     struct cluster_node *nodes;
     struct berth_shape *shapes;
+    struct cluster_defaults defaults; /* applied by cluster_finish and cluster_merge */
     char *source;  /* what it was read from, in words: "topology.conf" */
     char *refused; /* a topology that Berth does not use ("torus3d"), by name, else NULL */
     size_t room_switches, room_nodes, room_shapes;
@@ -51,17 +62,25 @@ void cluster_free(struct cluster *c);
 int cluster_find_node(const struct cluster *c, const char *name);
 int cluster_find_switch(const struct cluster *c, const char *name);
 
-/* Find or append; index, or -1 on no memory. A new node has unknown hardware and no leaf. */
+/* Find or append; index, or -1 on no memory or past CLUSTER_NODES_MAX. A new node has unknown
+ * hardware and no leaf. */
 int cluster_add_node(struct cluster *c, const char *name);
 int cluster_add_switch(struct cluster *c, const char *name);
-/* Attaches a node to a leaf (twice the same: no change). 0 or -1 on no memory. */
+/* Attaches a node to a leaf (twice the same: no change). 0, or -1 on no memory or too many leaves. */
 int cluster_attach(struct cluster *c, int node, int leaf);
 /* Copies a shape in, or finds an equal one. Index or -1. */
 int cluster_add_shape(struct cluster *c, const struct berth_shape *shape);
+/* Gives a shape to every node that has none, unless its number of GPUs is known to differ. Returns
+ * how many took it. */
+int cluster_spread_shape(struct cluster *c, int shape);
+/* Attaches the nodes without a leaf to the switch that Slurm's Nodes=ALL stands on, if there is one.
+ * 0 or -1 on no memory. Call it once the nodes are known; cluster_finish does. */
+int cluster_attach_all(struct cluster *c);
 
 /*
- * Call when a reader is done: computes levels, refuses a cycle of switches or a switch with two
- * parents by name and line. `name` is the source's name for messages.
+ * Call when a reader is done: computes levels, applies the defaults, refuses a cycle of switches and a
+ * switch that has both nodes and switches, by name and line. `name` is the source's name for messages.
+ * May be called again after changes.
  */
 int cluster_finish(struct cluster *c, const char *name, struct berth_error *err);
 
