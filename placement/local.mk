@@ -8,12 +8,14 @@ libplacement_la_SOURCES = \
 	placement/slurm.c placement/slurm.h placement/scontrol.c \
 	placement/meshspec.c placement/meshspec.h placement/traffic.c placement/traffic.h \
 	placement/job.c placement/job.h placement/cost.c placement/cost.h \
-	placement/mapper.c placement/mapper.h placement/plan.c
+	placement/sequence.c placement/sequence.h placement/mapper.c placement/mapper.h \
+	placement/plan.c placement/plan.h
 libplacement_la_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS)
 libplacement_la_LIBADD = libberth-core.la -lm
 
 bin_PROGRAMS += berth
-berth_SOURCES = placement/berth.c placement/command.h placement/command.c \
-	placement/cmd_map.c placement/cmd_topo.c placement/cmd_show.c \
-	placement/show_text.c placement/show_svg.c placement/show.h
+berth_SOURCES = placement/berth.c placement/command.h placement/command.c placement/input.c \
+	placement/cmd_map.c placement/cmd_topo.c placement/cmd_show.c placement/show.h \
+	placement/show.c placement/show_text.c placement/show_json.c placement/show_svg.c
+dist_man_MANS += man/berth.1 man/berth-map.1 man/berth-topo.1 man/berth-show.1
 berth_LDADD = libplacement.la $(HWLOC_LIBS)

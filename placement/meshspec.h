@@ -8,8 +8,9 @@
 #include "../lib/mesh.h"
 #include <stddef.h>
 
-/* The order of the known axes where none is given: Megatron's. */
-#define MESHSPEC_ORDER "tp-cp-ep-dp-pp"
+/* The order of the known axes where none is given: Megatron's tp-cp-ep-dp-pp, with etp and shard
+ * put in. */
+#define MESHSPEC_ORDER "tp-etp-cp-ep-shard-dp-pp"
 
 /*
  * Parses a mesh. Items are NAMEsize, NAME=size, or one NAME alone, which takes what is left of

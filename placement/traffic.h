@@ -16,13 +16,14 @@ enum traffic_kind {
     /*
      * Neighbours. On pp, which is a chain: every rank sends `bytes` to its successor and the same
      * back to its predecessor at once, as Megatron's send_forward_recv_backward does in the steady
-     * state of 1F1B. On any other axis (cp: ring attention): `bytes` to the successor, around the ring.
+     * state of 1F1B. On any other axis (cp: ring attention): `bytes` to the successor, around the
+     * ring.
      */
     TRAFFIC_P2P,
 };
 
 struct traffic_item {
-    int axis;       /* index into the mesh's axes, derived ones included */
+    int axis; /* index into the mesh's axes, derived ones included */
     enum traffic_kind kind;
     double bytes;   /* the full buffer of one rank, per operation */
     double count;   /* operations per step */
@@ -49,7 +50,7 @@ void traffic_reference(const struct berth_mesh *mesh, struct traffic *traffic);
 
 const char *traffic_kind_name(enum traffic_kind kind); /* "allreduce" */
 /* One item as text, "dp:allreduce:8000000:1:1"; into buf, returns buf. */
-const char *traffic_format(const struct traffic_item *item, const struct berth_mesh *mesh, char *buf,
-                           size_t size);
+const char *traffic_format(const struct traffic_item *item, const struct berth_mesh *mesh,
+                           char *buf, size_t size);
 
 #endif
