@@ -3,7 +3,8 @@ noinst_LTLIBRARIES += libberth-core.la
 libberth_core_la_SOURCES = \
 	lib/berth.h lib/error.c lib/error.h lib/mesh.c lib/mesh.h lib/map.h \
 	lib/map.c lib/map_query.c lib/map_read.c lib/map_write.c lib/map_pack.c \
-	lib/ranges.c lib/sha256.c lib/sha256.h
+	lib/map_finish.c lib/map_index.h lib/shape.c lib/ranges.c lib/sha256.c lib/sha256.h \
+	lib/scan.c lib/scan.h lib/file.c lib/file.h
 libberth_core_la_LIBADD = $(JANSSON_LIBS) $(ZLIB_LIBS)
 
 lib_LTLIBRARIES += libberth.la
@@ -20,7 +21,7 @@ noinst_LTLIBRARIES += libberth-mpi-core.la
 libberth_mpi_core_la_SOURCES = lib/berth_mpi.c
 libberth_mpi_core_la_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
 lib_LTLIBRARIES += libberth-mpi.la
-libberth_mpi_la_SOURCES =
+libberth_mpi_la_SOURCES = lib/error.c
 libberth_mpi_la_LIBADD = libberth-mpi-core.la libberth.la $(MPI_LIBS)
 libberth_mpi_la_LDFLAGS = -version-info 0:0:0 -Wl,--version-script=$(srcdir)/lib/libberth-mpi.map
 include_HEADERS += lib/berth_mpi.h

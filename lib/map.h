@@ -14,6 +14,12 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#define BERTH_NAME_MAX 255        /* bytes in the name of a node, switch or NIC */
+#define BERTH_NODE_RANKS_MAX 4096 /* ranks on one node (Slurm's own limit is 512 tasks) */
+#define BERTH_GPUS_MAX 4096       /* GPUs, NICs or cliques of one shape */
+#define BERTH_LEVELS_MAX 16       /* switches in one path */
+#define BERTH_PATHS_MAX 64        /* paths of one node */
+
 struct berth_gpu {
     char *pci;  /* "0000:18:00.0", the GPU's identity; NULL where only the number of GPUs is known */
     int index;  /* the driver's index when it was read, -1 unknown */
@@ -60,10 +66,12 @@ struct berth_map {
     int *node_paths;
     int *rank_at; /* rank -> its index in node_ranks, filled by berth_map_finish */
     int *rank_node; /* rank -> node */
+    int n_node_ranks, n_node_paths; /* entries in use */
     json_t *cost, *source; /* carried, not read; may be NULL. Outside the hash */
     char hash[80];         /* "sha256:..." */
     size_t room_nodes, room_ranks, room_paths; /* capacity of the arrays above */
     void *by_name; /* index name -> node, filled by berth_map_finish */
+    void *path_tree, *shape_tree; /* what berth_map_add_path and _add_shape look for equals in */
 };
 
 /* An empty map over a finished mesh. NULL: out of memory. */
@@ -72,10 +80,14 @@ struct berth_map *berth_map_new(const struct berth_mesh *mesh);
 /* Copy a shape or path in and return its index; an equal one that is there already is reused. -1: no memory. */
 int berth_map_add_shape(struct berth_map *map, const struct berth_shape *shape);
 int berth_map_add_path(struct berth_map *map, const char *nic, const char *const *switches, int n);
+/* Appends a shape without looking for an equal one, and takes over what it points to, also on -1. */
+int berth_map_append_shape(struct berth_map *map, struct berth_shape *shape);
 
 /*
  * Appends a node. `ranks` and `slots` have n entries in local-rank order (slot -1: no GPU); `paths`
- * are indices from berth_map_add_path. BERTH_ESYSTEM on no memory, BERTH_EINPUT on a bad name.
+ * are indices from berth_map_add_path. BERTH_ESYSTEM on no memory, BERTH_EINPUT on a bad name (letters,
+ * digits, '.', '_' and '-', not '-' first: such a name is safe in every format that is written) or
+ * on more ranks than a node or the world has. A node may have no ranks: a spare.
  */
 int berth_map_add_node(struct berth_map *map, const char *name, int shape, const int *ranks,
                        const int *slots, int n, const int *paths, int n_paths,
@@ -84,11 +96,37 @@ int berth_map_add_node(struct berth_map *map, const char *name, int shape, const
 /* Checks the whole map as a reader would and computes its hash. Call it once. */
 int berth_map_finish(struct berth_map *map, struct berth_error *err);
 
+/* ---- shapes ---- */
+
+int berth_shape_copy(struct berth_shape *to, const struct berth_shape *from); /* -1: no memory */
+void berth_shape_clear(struct berth_shape *shape); /* frees what it points to and empties it */
+int berth_shape_compare(const struct berth_shape *a, const struct berth_shape *b); /* 0: equal */
+/*
+ * What a shape must be: PCI ids well-formed and ascending (slot i is the i-th GPU by bus id), CPUs
+ * and cliques ranges, cliques of slots that exist. `place` begins the message ("shapes[0]").
+ */
+int berth_shape_check(const struct berth_shape *shape, const char *place, struct berth_error *err);
+/* A shape from its JSON object, and back (new reference, NULL: no memory). */
+int berth_shape_read(const json_t *json, const char *place, struct berth_shape *shape,
+                     struct berth_error *err);
+json_t *berth_shape_json(const struct berth_shape *shape);
+
 /* ---- from and to bytes ---- */
 
 /*
  * Parses a map from memory. `name` is what errors call it ("map.json"); the bytes need no NUL.
- * Costs at most some 10 times the bytes in memory, whatever they say.
+ *
+ * Required: berth_map, world, mesh.order, mesh.axes, nodes; of a node, name and ranks. Optional:
+ *   mesh.derived, shapes, cost, source; of a node, shape (its GPUs are unknown then, and a slot is
+ *   only bounded by BERTH_GPUS_MAX), slots (none of its ranks has a GPU) and paths; all of a GPU or
+ *   NIC but the NIC's name, with null the same as absent;
+ *   hash (a map written by hand; then nothing tells an edited map from the one that was meant).
+ * Any other key is ignored, unless its name begins with "must_". cost and source are objects; of
+ * source, "traffic" is a string. A key that is given twice is refused.
+ *
+ * Errors: "map.json: line 3, column 14: ..." where it is not JSON, else "map.json: nodes[12].ranks: ...".
+ *
+ * Memory: some 10 times the bytes, and 20 bytes for every rank that the nodes list.
  */
 struct berth_map *berth_map_parse(const char *name, const char *bytes, size_t size,
                                   struct berth_error *err);
@@ -108,10 +146,10 @@ int berth_map_format(const char *name);
 int berth_map_write(const struct berth_map *map, enum berth_map_format format, FILE *out,
                     struct berth_error *err);
 
-/*
- * Writes to a file that is complete or absent, never half-written: a temporary beside it, fsync,
- * rename. "-" is standard output.
- */
+/* The JSON alone, with or without the cost; -1: no memory, or see ferror(). */
+int berth_map_write_json(const struct berth_map *map, bool with_cost, FILE *out);
+
+/* Writes to a file as berth_file_save() does (file.h): complete or absent. "-" is standard output. */
 int berth_map_save(const struct berth_map *map, enum berth_map_format format, const char *path,
                    struct berth_error *err);
 
@@ -133,12 +171,19 @@ struct berth_map *berth_map_unpack(const char *const *parts, int n, struct berth
 
 /* ---- helpers that writers and readers share ---- */
 
-/* "0-3,8" for {0,1,2,3,8}: runs of ascending neighbours. Caller frees. NULL: no memory. */
+/*
+ * "0-3,8" for {0,1,2,3,8}: runs of ascending neighbours; -1 is written "-". No values: "". Caller
+ * frees. NULL: no memory.
+ */
 char *berth_ranges_format(const int *values, int n);
 /*
  * Parses "0-3,8" into a new array in the order written; each value in 0..max, at most `limit`
- * values. Returns their number, or -1 with BERTH_EINPUT.
+ * values. "" is no values. Returns their number, or -1 with BERTH_EINPUT. *values is not NULL on success.
  */
 int berth_ranges_parse(const char *text, int max, int limit, int **values, struct berth_error *err);
+
+/* The same without a copy: `size` bytes of text, up to `room` values; with `dash`, "-" is the value -1. */
+int berth_ranges_scan(const char *text, size_t size, int max, bool dash, int *values, int room,
+                      struct berth_error *err);
 
 #endif

@@ -34,10 +34,13 @@ struct berth_mesh {
 };
 
 /*
- * Checks names (letter first, then letters, digits, '_'; unique), sizes (>= 1), that derived axes
- * cover adjacent axes and divide their product, and fills stride, order and world. BERTH_EINPUT.
+ * Checks names (letter first, then letters, digits, '_'; unique in any case; not "node" or "local",
+ * whose variables Berth gives another meaning), sizes (>= 1), that derived axes cover adjacent
+ * axes and divide their product, and fills stride, order and world. BERTH_EINPUT.
  */
 int berth_mesh_finish(struct berth_mesh *mesh, struct berth_error *err);
+/* The same; on failure *bad is the axis that is wrong, or -1 when it is their number. */
+int berth_mesh_check(struct berth_mesh *mesh, int *bad, struct berth_error *err);
 
 int berth_mesh_axis(const struct berth_mesh *mesh, const char *name); /* -1: none */
 
