@@ -394,6 +394,8 @@ static int read_records(struct reader *r, char *bytes, size_t size)
         /* at least one byte was read beyond these: a newline, or the room after the last one */
         record[length] = '\0';
         out += length + 1;
+        if (!*skip_blanks(record))
+            continue;
         if (!r->kind && *skip_blanks(record) == '-') {
             berth_error_set(r->err, BERTH_EINPUT,
                             "this looks like topology.yaml, which this version does not read; give "
