@@ -101,8 +101,10 @@ int berth_map_finish(struct berth_map *map, struct berth_error *err);
 int berth_shape_copy(struct berth_shape *to, const struct berth_shape *from); /* -1: no memory */
 void berth_shape_clear(struct berth_shape *shape); /* frees what it points to and empties it */
 int berth_shape_compare(const struct berth_shape *a, const struct berth_shape *b); /* 0: equal */
+/* Names of switches and NICs, PCI ids: 1 to BERTH_NAME_MAX printable ASCII characters. */
+bool berth_name_is_plain(const char *name);
 /*
- * What a shape must be: PCI ids well-formed and ascending (slot i is the i-th GPU by bus id), CPUs
+ * What a shape must be: names plain, PCI ids well-formed and ascending (slot i is the i-th GPU by bus id), CPUs
  * and cliques ranges, cliques of slots that exist. `place` begins the message ("shapes[0]").
  */
 int berth_shape_check(const struct berth_shape *shape, const char *place, struct berth_error *err);

@@ -108,11 +108,28 @@ static int check_slots(const struct berth_map *map, int i, struct berth_error *e
                                    i, slot, map->node_ranks[node->first + k],
                                    node->shape < 0 ? "a node at most" : "its shape", gpus);
     }
+    return 0;
+}
+
+static bool path_is_sound(const struct berth_path *path)
+{
+    bool sound =
+        path->n_switches <= BERTH_LEVELS_MAX && (!path->nic || berth_name_is_plain(path->nic));
+    for (int i = 0; sound && i < path->n_switches; i++)
+        sound = berth_name_is_plain(path->switches[i]);
+    return sound;
+}
+
+static int check_paths(const struct berth_map *map, int i, struct berth_error *err)
+{
+    const struct berth_map_node *node = &map->nodes[i];
     for (int k = 0; k < node->n_paths; k++) {
         int path = map->node_paths[node->first_path + k];
-        if (path < 0 || path >= map->n_paths)
-            return berth_error_set(err, BERTH_EINPUT, "nodes[%d].paths[%d]: there is no path %d", i,
-                                   k, path);
+        if (path < 0 || path >= map->n_paths || !path_is_sound(&map->paths[path]))
+            return berth_error_set(err, BERTH_EINPUT,
+                                   "nodes[%d].paths[%d]: a path is at most %d switches, and their "
+                                   "names and the NIC's 1 to %d printable ASCII characters",
+                                   i, k, BERTH_LEVELS_MAX, BERTH_NAME_MAX);
     }
     return 0;
 }
@@ -230,7 +247,7 @@ int berth_map_finish(struct berth_map *map, struct berth_error *err)
             return -1;
     }
     for (int i = 0; i < map->n_nodes; i++)
-        if (check_slots(map, i, err))
+        if (check_slots(map, i, err) || check_paths(map, i, err))
             return -1;
     const json_t *traffic = json_object_get(map->source, "traffic");
     if (traffic && !json_is_string(traffic))

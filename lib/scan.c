@@ -406,9 +406,6 @@ int scan_name(struct scan *s, char *name, size_t room)
         return -1;
     if (size == 0 || size >= room)
         return scan_fail(s, "a name of 1 to %zu bytes is expected", room - 1);
-    for (size_t i = 0; i < size; i++)
-        if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
-            return scan_fail(s, "a control character in a name");
     memcpy(name, text, size);
     name[size] = '\0';
     return 0;
@@ -460,52 +457,64 @@ int scan_tree(struct scan *s, json_t **tree)
     return *tree ? 0 : scan_fail(s, "%s", why.text);
 }
 
-static int read_member(struct scan *s, const char *key, size_t size,
-                       const struct scan_field *fields, int n, unsigned *seen, void *arg)
+int scan_check_key(struct scan *s, const char *key, size_t size)
 {
-    for (int i = 0; i < n; i++) {
-        if (strlen(fields[i].key) != size || memcmp(fields[i].key, key, size) != 0)
-            continue;
-        s->place[s->depth - 1].key = fields[i].key;
-        if (*seen & 1u << i)
-            return scan_fail(s, "the key is given twice");
-        *seen |= 1u << i;
-        return fields[i].read(s, arg);
-    }
-    if (size >= 5 && !memcmp(key, "must_", 5)) {
-        s->depth--;
-        return scan_fail(s,
-                         "key \"%.*s\" is not known to this version of Berth, and its name says "
-                         "that a reader must know it",
-                         size > 64 ? 64 : (int)size, key);
-    }
-    return scan_skip(s);
+    if (size < 5 || memcmp(key, "must_", 5) != 0)
+        return 0;
+    return scan_fail(s,
+                     "key \"%.*s\" is not known to this version of Berth, and its name says that a "
+                     "reader must know it",
+                     size > 64 ? 64 : (int)size, key);
 }
 
-int scan_object(struct scan *s, const struct scan_field *fields, int n, void *arg)
+/* Notes where the value of each key of the table stands, and passes the object. */
+static int locate(struct scan *s, const struct scan_field *fields, int n, const char **at)
 {
-    unsigned seen = 0;
-    if (scan_peek(s) != '{')
-        return scan_fail(s, "an object is expected");
-    s->p++;
-    s->depth++;
     while (scan_peek(s) != '}') {
         const char *key;
         size_t size;
+        int i = 0;
         if (scan_string(s, &key, &size))
             return -1;
+        while (i < n && (strlen(fields[i].key) != size || memcmp(fields[i].key, key, size) != 0))
+            i++;
+        if (i == n && scan_check_key(s, key, size))
+            return -1;
+        if (i < n && at[i])
+            return scan_fail(s, "key \"%s\" is given twice", fields[i].key);
         scan_peek(s);
         s->p++; /* the colon */
-        if (read_member(s, key, size, fields, n, &seen, arg))
-            return -1;
+        if (i < n)
+            at[i] = s->p;
+        scan_skip(s);
         if (scan_peek(s) == ',')
             s->p++;
     }
     s->p++;
-    s->depth--;
-    for (int i = 0; i < n; i++)
-        if (fields[i].required && !(seen & 1u << i))
+    return 0;
+}
+
+int scan_object(struct scan *s, const struct scan_field *fields, int n, void *arg)
+{
+    const char *at[SCAN_FIELDS_MAX] = {NULL};
+    if (scan_peek(s) != '{')
+        return scan_fail(s, "an object is expected");
+    s->p++;
+    if (locate(s, fields, n, at))
+        return -1;
+    const char *end = s->p;
+    for (int i = 0; i < n; i++) {
+        if (!at[i] && fields[i].required)
             return scan_fail(s, "key \"%s\" is missing", fields[i].key);
+        if (!at[i])
+            continue;
+        s->p = at[i];
+        s->place[s->depth++] = (struct scan_step){fields[i].key, 0};
+        if (fields[i].read(s, arg))
+            return -1;
+        s->depth--;
+    }
+    s->p = end;
     return 0;
 }
 

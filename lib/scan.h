@@ -49,9 +49,11 @@ const char *scan_place(const struct scan *s, char *buf, size_t size);
 char scan_peek(struct scan *s);
 
 /*
- * An object: each key of the table is read by its function, a key not there is skipped, or refused if
- * it begins with "must_". A required key that is absent, or a key given twice, is refused.
+ * An object: each key of the table is read by its function, in the table's order whatever the text's,
+ * so that a value may depend on an earlier row's. A key that is not in the table is skipped, or
+ * refused if it begins with "must_". A required key that is absent, or a key given twice, is refused.
  */
+#define SCAN_FIELDS_MAX 16
 struct scan_field {
     const char *key;
     int (*read)(struct scan *s, void *arg);
@@ -59,12 +61,15 @@ struct scan_field {
 };
 int scan_object(struct scan *s, const struct scan_field *fields, int n, void *arg);
 
+/* Refuses a key that no table has, if it begins with "must_". */
+int scan_check_key(struct scan *s, const char *key, size_t size);
+
 /* An array: `read` takes each element. */
 int scan_array(struct scan *s, int (*read)(struct scan *s, void *arg), void *arg);
 
 /* A string, decoded, without NUL at its end; it lives until the next call. */
 int scan_string(struct scan *s, const char **text, size_t *size);
-/* A string of 1 to `room`-1 bytes without control characters, with NUL. */
+/* A string of 1 to `room`-1 bytes, with NUL. */
 int scan_name(struct scan *s, char *name, size_t room);
 int scan_int(struct scan *s, int min, int max, int *value);
 int scan_skip(struct scan *s);

@@ -105,6 +105,24 @@ int berth_shape_compare(const struct berth_shape *a, const struct berth_shape *b
 
 /* ---- what a shape must be ---- */
 
+bool berth_name_is_plain(const char *name)
+{
+    size_t length = 0;
+    while (name[length] >= 0x20 && name[length] <= 0x7e)
+        length++;
+    return length > 0 && length <= BERTH_NAME_MAX && name[length] == '\0';
+}
+
+static int check_name(const char *name, const char *place, const char *array, int i,
+                      const char *key, struct berth_error *err)
+{
+    if (!name || berth_name_is_plain(name))
+        return 0;
+    return berth_error_set(err, BERTH_EINPUT,
+                           "%s.%s[%d].%s: a name of 1 to %d printable ASCII characters is expected",
+                           place, array, i, key, BERTH_NAME_MAX);
+}
+
 /* "0000:18:00.0" as one number that ascends with the bus; -1 if it is not written so. */
 static int64_t pci_number(const char *pci)
 {
@@ -134,26 +152,36 @@ static int check_ranges(const char *text, int max, const char *place, const char
     return 0;
 }
 
+/* `last` is the PCI id, as a number, of the GPUs before this one. */
+static int check_gpu(const struct berth_gpu *gpu, int64_t *last, const char *place, int i,
+                     struct berth_error *err)
+{
+    int64_t number = gpu->pci ? pci_number(gpu->pci) : *last;
+    if (gpu->pci && number < 0)
+        return berth_error_set(err, BERTH_EINPUT,
+                               "%s.gpus[%d].pci: \"%.40s\" is no PCI bus id like 0000:18:00.0",
+                               place, i, gpu->pci);
+    if (gpu->pci && number <= *last)
+        return berth_error_set(err, BERTH_EINPUT,
+                               "%s.gpus[%d].pci: %s does not come after the GPU before it; a shape "
+                               "lists its GPUs in PCI bus order",
+                               place, i, gpu->pci);
+    *last = number;
+    if (check_name(gpu->nic, place, "gpus", i, "nic", err))
+        return -1;
+    return gpu->cpus ? check_ranges(gpu->cpus, 65535, place, "gpus", i, ".cpus", err) : 0;
+}
+
 int berth_shape_check(const struct berth_shape *shape, const char *place, struct berth_error *err)
 {
     int64_t last = -1;
-    for (int i = 0; i < shape->n_gpus; i++) {
-        const struct berth_gpu *gpu = &shape->gpus[i];
-        int64_t number = gpu->pci ? pci_number(gpu->pci) : last + 1;
-        if (number < 0)
-            return berth_error_set(err, BERTH_EINPUT,
-                                   "%s.gpus[%d].pci: \"%.40s\" is no PCI bus id like "
-                                   "0000:18:00.0",
-                                   place, i, gpu->pci);
-        if (gpu->pci && number <= last)
-            return berth_error_set(err, BERTH_EINPUT,
-                                   "%s.gpus[%d].pci: %s does not come after the GPU before it; a "
-                                   "shape lists its GPUs in PCI bus order",
-                                   place, i, gpu->pci);
-        last = gpu->pci ? number : last;
-        if (gpu->cpus && check_ranges(gpu->cpus, 65535, place, "gpus", i, ".cpus", err))
+    for (int i = 0; i < shape->n_gpus; i++)
+        if (check_gpu(&shape->gpus[i], &last, place, i, err))
             return -1;
-    }
+    for (int i = 0; i < shape->n_nics; i++)
+        if (check_name(shape->nics[i].name, place, "nics", i, "name", err) ||
+            check_name(shape->nics[i].pci, place, "nics", i, "pci", err))
+            return -1;
     for (int i = 0; i < shape->n_cliques; i++)
         if (check_ranges(shape->cliques[i], shape->n_gpus - 1, place, "nvlink_cliques", i, "", err))
             return -1;
@@ -161,6 +189,8 @@ int berth_shape_check(const struct berth_shape *shape, const char *place, struct
 }
 
 /* ---- from JSON ---- */
+
+#define TEXT_MAX 4096 /* bytes of a list of CPUs, the longest of a shape's texts */
 
 struct reader { /* where the reading of a shape stands, for messages */
     const char *place, *array;
@@ -205,11 +235,8 @@ static int read_text(const struct reader *r, const json_t *object, const char *k
         return 0;
     const char *string = json_string_value(value);
     size_t size = json_string_length(value);
-    if (!string || size == 0 || size > BERTH_NAME_MAX * 16)
-        return refuse(r, key, "a string of 1 to %d bytes is expected", BERTH_NAME_MAX * 16);
-    for (size_t i = 0; i < size; i++)
-        if ((unsigned char)string[i] < 0x20 || string[i] == 0x7f)
-            return refuse(r, key, "a control character in a name");
+    if (!string || size == 0 || size > TEXT_MAX)
+        return refuse(r, key, "a string of 1 to %d bytes is expected", TEXT_MAX);
     return copy_text(text, string) ? 0 : berth_error_memory(r->err);
 }
 
