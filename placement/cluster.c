@@ -4,10 +4,13 @@
  */
 #include "config.h"
 
+#include "../lib/file.h"
 #include "cluster.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define FILE_MAX ((size_t)256 << 20)
 
 /* Name -> position in an array of structs whose first member is `char *name`. */
 struct index {
@@ -341,6 +344,11 @@ int cluster_finish(struct cluster *c, const char *name, struct berth_error *err)
     return 0;
 }
 
+char *cluster_slurp(const char *path, size_t *size, struct berth_error *err)
+{
+    return berth_file_read(path, FILE_MAX, size, err);
+}
+
 /* ---- hardware ---- */
 
 void cluster_shape_clear(struct berth_shape *shape)
@@ -490,6 +498,8 @@ static int merge_rest(struct merge *m)
     take(&d->link_latency, n->link_latency);
     if (m->from->refused && !m->into->refused && !(m->into->refused = strdup(m->from->refused)))
         return berth_error_memory(m->err);
+    if (m->from->note)
+        m->into->note = m->from->note;
     if (!m->from->source)
         return 0;
     if (asprintf(&source, "%s%s%s", m->into->source ? m->into->source : "",

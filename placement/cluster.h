@@ -51,6 +51,7 @@ struct cluster {
     struct cluster_defaults defaults; /* applied by cluster_finish and cluster_merge */
     char *source;  /* what it was read from, in words: "topology.conf" */
     char *refused; /* a topology that Berth does not use ("torus3d"), by name, else NULL */
+    const char *note; /* a sentence for the user about what was read, or NULL */
     size_t room_switches, room_nodes, room_shapes;
     void *switch_index, *node_index; /* by name; owned by cluster.c */
 };
@@ -103,7 +104,10 @@ int cluster_merge(struct cluster *into, const struct cluster *from, struct berth
 struct cluster *cluster_read_topology(const char *name, const char *bytes, size_t size,
                                       struct berth_error *err);
 
-/* Slurm's `scontrol show node --oneliner`: NodeName, NodeAddr, Gres=gpu:N. Adds to `c`. */
+/*
+ * Slurm's `scontrol show node --oneliner`: NodeName, NodeAddr, Gres=gpu:N. Adds to `c`. A node without
+ * a GPU in Gres has none if another node of the same text has one, else its GPUs stay unknown.
+ */
 int cluster_read_scontrol_nodes(struct cluster *c, const char *name, const char *bytes, size_t size,
                                 struct berth_error *err);
 
@@ -136,7 +140,8 @@ void cluster_shape_clear(struct berth_shape *shape);
 
 /*
  * Reads files of the above kinds, found by content (not by name), and merges them in order. An
- * hwloc XML describes the nodes that no other file gives a shape; "live" is this machine.
+ * hwloc XML describes the nodes that no other file gives a shape and whose number of GPUs is its own or
+ * unknown (without any node it is a shape alone); "live" is this machine.
  */
 struct cluster *cluster_read_files(const char *const *paths, int n, struct berth_error *err);
 

@@ -9,8 +9,9 @@
 #include <string.h>
 #include <strings.h>
 
-#define NAMES_MAX (4 * (long long)HOSTLIST_MAX) /* names that all records of one source may make \
-                                                 */
+#define NAMES_MAX                                                                  \
+    (4 * (long long)HOSTLIST_MAX) /* names that all records of one source may make \
+                                   */
 
 /* The first key of a record says what kind of topology the whole text describes. */
 static const struct {
