@@ -19,9 +19,9 @@
 #include <string.h>
 
 #define BUDGET_EXACT 4000000L /* edges that an exhaustive search may cost */
-#define BUDGET_TRY 12000000L  /* edges for trying traversals x sequences */
-#define BUDGET_SWAP 20000000L /* edges for exchanging nodes */
-#define LEAST_TRIES 12        /* however large the job is */
+#define BUDGET_TRY 4000000L   /* edges for trying traversals x sequences */
+#define BUDGET_SWAP 6000000L  /* edges for exchanging nodes */
+#define LEAST_TRIES 20        /* however large the job is */
 
 struct digit {
     int stride, size;
@@ -288,19 +288,30 @@ static void visit_exactly(struct search *s, struct traversal *t, void *label)
     solve_exactly(s, label);
 }
 
-static void visit_sequences(struct search *s, struct traversal *t, void *tries)
+/* The likeliest pairs go first, so that a budget cuts the unlikely ones. */
+struct pass {
+    bool likely; /* turning round, over packed leaves; else all that is not */
+    int tries;
+};
+
+static void visit_sequences(struct search *s, struct traversal *t, void *arg)
 {
+    struct pass *pass = arg;
     int strip = 1;
 
-    if (s->spent > BUDGET_TRY && *(int *)tries >= LEAST_TRIES)
+    if (pass->likely && !t->snake)
         return;
     for (int i = t->inner; i < t->n - 1; i++)
         strip *= t->digits[i].size;
     traverse(t, s->job->mesh.world, s->ranks);
     for (int kind = 0; kind < SEQUENCE_KINDS; kind++) {
+        if ((t->snake && kind == SEQUENCE_PACKED) != pass->likely)
+            continue;
+        if (s->spent > BUDGET_TRY && pass->tries >= LEAST_TRIES)
+            return;
         sequence_make(s->sequences, (enum sequence_kind)kind, strip, s->order);
         try_order(s, s->order);
-        ++*(int *)tries;
+        pass->tries++;
     }
 }
 
@@ -314,6 +325,8 @@ static void exchange_nodes(struct search *s)
 
     memcpy(s->ranks, s->best_ranks, (size_t)s->job->mesh.world * sizeof(int));
     s->spent = 0;
+    if (s->edges * n > BUDGET_SWAP)
+        return; /* not even one node could be tried against all others */
     while (helped && s->spent < BUDGET_SWAP) {
         helped = false;
         for (int i = 0; i < n && s->spent < BUDGET_SWAP; i++)
@@ -342,7 +355,7 @@ static long edges_per_evaluation(const struct job *job)
 
 static void search_run(struct search *s)
 {
-    int tries = 0;
+    struct pass pass = {.likely = true};
     double affordable = (double)BUDGET_EXACT / (double)s->edges;
 
     if (s->sequences->n_classes <= SEQUENCE_CLASSES_MAX &&
@@ -355,7 +368,9 @@ static void search_run(struct search *s)
                 return; /* unequal nodes: another traversal makes other cells */
         }
     }
-    each_traversal(s, visit_sequences, &tries);
+    each_traversal(s, visit_sequences, &pass);
+    pass.likely = false;
+    each_traversal(s, visit_sequences, &pass);
     if (!s->improved) {
         /* Slurm's own order won so far: exchange nodes from there */
         for (int r = 0; r < s->job->mesh.world; r++)
