@@ -7,6 +7,7 @@
 #include "error.h"
 #include "map.h"
 
+#include <ctype.h>
 #include <limits.h>
 #include <search.h>
 #include <stdlib.h>
@@ -181,9 +182,9 @@ int berth_map_add_path(struct berth_map *map, const char *nic, const char *const
 
 static bool name_is_sound(const char *name)
 {
-    static const char letters[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-    size_t length = strspn(name, letters);
+    size_t length = 0;
+    while (isalnum((unsigned char)name[length]) || (name[length] && strchr("._-", name[length])))
+        length++;
     return length > 0 && length <= BERTH_NAME_MAX && name[length] == '\0' && name[0] != '-';
 }
 

@@ -32,6 +32,7 @@ struct reader {
     struct berth_map *map;
     int world;
     struct berth_mesh mesh;
+    char order[BERTH_AXES_MAX * BERTH_AXIS_NAME_MAX];
     char hash[80];
     struct node_reader node;
     struct path_reader path;
@@ -155,11 +156,10 @@ static int read_derived(struct scan *s, void *arg)
     return scan_array(s, read_derived_axis, arg);
 }
 
-/* Puts the place of an axis, instead of the present one, before a message. */
+/* Puts an axis's place before a message. */
 static int blame_axis(struct scan *s, const struct berth_mesh *mesh, int axis)
 {
     bool real = axis < mesh->n_axes;
-    s->depth--;
     if (axis >= 0) {
         s->place[s->depth++] = (struct scan_step){real ? "axes" : "derived", 0};
         s->place[s->depth++] = (struct scan_step){NULL, real ? axis : axis - mesh->n_axes};
@@ -167,21 +167,10 @@ static int blame_axis(struct scan *s, const struct berth_mesh *mesh, int axis)
     return scan_prefix(s);
 }
 
-/* Comes after the axes: only they say what the order must be. */
 static int read_order(struct scan *s, void *arg)
 {
     struct reader *r = arg;
-    const char *text;
-    size_t size;
-    int bad;
-    if (berth_mesh_check(&r->mesh, &bad, s->err))
-        return blame_axis(s, &r->mesh, bad);
-    if (scan_string(s, &text, &size))
-        return -1;
-    if (strlen(r->mesh.order) != size || memcmp(r->mesh.order, text, size) != 0)
-        return scan_fail(s, "\"%.*s\", but the names of mesh.axes make \"%s\"",
-                         size > 80 ? 80 : (int)size, text, r->mesh.order);
-    return 0;
+    return scan_name(s, r->order, sizeof(r->order));
 }
 
 static int read_mesh(struct scan *s, void *arg)
@@ -192,8 +181,16 @@ static int read_mesh(struct scan *s, void *arg)
         {"order", read_order, true},
     };
     struct reader *r = arg;
+    int bad;
     if (scan_object(s, fields, COUNT(fields), r))
         return -1;
+    if (berth_mesh_check(&r->mesh, &bad, s->err))
+        return blame_axis(s, &r->mesh, bad);
+    if (strcmp(r->order, r->mesh.order) != 0) {
+        s->place[s->depth++] = (struct scan_step){"order", 0};
+        return scan_fail(s, "\"%.80s\", but the names of mesh.axes make \"%.80s\"", r->order,
+                         r->mesh.order);
+    }
     if (r->mesh.world != r->world)
         return scan_fail(s, "the axes' sizes make %d ranks, but world is %d", r->mesh.world,
                          r->world);

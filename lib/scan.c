@@ -298,26 +298,31 @@ static void skip_string(struct scan *s)
     s->p++;
 }
 
-int scan_skip(struct scan *s)
+/* Brackets differ from braces in one bit: '[' | 0x20 is '{', ']' | 0x20 is '}'. */
+static void skip_members(struct scan *s)
 {
     int depth = 0;
     do {
-        char c = scan_peek(s);
-        if (c == '"') {
+        char c = *s->p | 0x20;
+        if (*s->p == '"') {
             skip_string(s);
-        } else if (c == '{' || c == '[') {
-            depth++;
-            s->p++;
-        } else if (c == '}' || c == ']') {
-            depth--;
-            s->p++;
-        } else if (c == ',' || c == ':') {
-            s->p++;
-        } else {
-            while (s->p < s->end && !memchr(",:]} \n\t\r", *s->p, 8))
-                s->p++;
+            continue;
         }
+        depth += (c == '{') - (c == '}');
+        s->p++;
     } while (depth > 0);
+}
+
+int scan_skip(struct scan *s)
+{
+    char c = scan_peek(s);
+    if (c == '{' || c == '[')
+        skip_members(s);
+    else if (c == '"')
+        skip_string(s);
+    else
+        while (s->p < s->end && !memchr(",]} \n\t\r", *s->p, 7))
+            s->p++;
     return 0;
 }
 
@@ -467,52 +472,75 @@ int scan_check_key(struct scan *s, const char *key, size_t size)
                      size > 64 ? 64 : (int)size, key);
 }
 
-/* Notes where the value of each key of the table stands, and passes the object. */
-static int locate(struct scan *s, const struct scan_field *fields, int n, const char **at)
+/* An object on the way: where each key's value stands, and which are read. */
+struct object {
+    const struct scan_field *fields;
+    int n;
+    void *arg;
+    const char *at[SCAN_FIELDS_MAX];
+    bool done[SCAN_FIELDS_MAX];
+};
+
+static int read_field(struct scan *s, struct object *object, int i)
 {
-    while (scan_peek(s) != '}') {
-        const char *key;
-        size_t size;
-        int i = 0;
-        if (scan_string(s, &key, &size))
-            return -1;
-        while (i < n && (strlen(fields[i].key) != size || memcmp(fields[i].key, key, size) != 0))
-            i++;
-        if (i == n && scan_check_key(s, key, size))
-            return -1;
-        if (i < n && at[i])
-            return scan_fail(s, "key \"%s\" is given twice", fields[i].key);
-        scan_peek(s);
-        s->p++; /* the colon */
-        if (i < n)
-            at[i] = s->p;
-        scan_skip(s);
-        if (scan_peek(s) == ',')
-            s->p++;
-    }
-    s->p++;
+    s->p = object->at[i];
+    s->place[s->depth++] = (struct scan_step){object->fields[i].key, 0};
+    if (object->fields[i].read(s, object->arg))
+        return -1;
+    s->depth--;
+    object->done[i] = true;
     return 0;
+}
+
+/* A value can be read where it stands if all that it may depend on is read; else it waits. */
+static bool ready(const struct object *object, int i)
+{
+    for (int k = 0; k < i; k++)
+        if (object->fields[k].required && !object->done[k])
+            return false;
+    return true;
+}
+
+static int read_member(struct scan *s, struct object *object)
+{
+    const char *key;
+    size_t size;
+    int i = 0;
+    if (scan_string(s, &key, &size))
+        return -1;
+    while (i < object->n &&
+           (strncmp(object->fields[i].key, key, size) != 0 || object->fields[i].key[size] != '\0'))
+        i++;
+    if (i == object->n && scan_check_key(s, key, size))
+        return -1;
+    if (i < object->n && object->at[i])
+        return scan_fail(s, "key \"%s\" is given twice", object->fields[i].key);
+    scan_peek(s);
+    s->p++; /* the colon */
+    if (i == object->n)
+        return scan_skip(s);
+    object->at[i] = s->p;
+    return ready(object, i) ? read_field(s, object, i) : scan_skip(s);
 }
 
 int scan_object(struct scan *s, const struct scan_field *fields, int n, void *arg)
 {
-    const char *at[SCAN_FIELDS_MAX] = {NULL};
+    struct object object = {.fields = fields, .n = n, .arg = arg};
     if (scan_peek(s) != '{')
         return scan_fail(s, "an object is expected");
     s->p++;
-    if (locate(s, fields, n, at))
-        return -1;
-    const char *end = s->p;
-    for (int i = 0; i < n; i++) {
-        if (!at[i] && fields[i].required)
-            return scan_fail(s, "key \"%s\" is missing", fields[i].key);
-        if (!at[i])
-            continue;
-        s->p = at[i];
-        s->place[s->depth++] = (struct scan_step){fields[i].key, 0};
-        if (fields[i].read(s, arg))
+    while (scan_peek(s) != '}') {
+        if (read_member(s, &object))
             return -1;
-        s->depth--;
+        if (scan_peek(s) == ',')
+            s->p++;
+    }
+    const char *end = s->p + 1;
+    for (int i = 0; i < n; i++) {
+        if (!object.at[i] && fields[i].required)
+            return scan_fail(s, "key \"%s\" is missing", fields[i].key);
+        if (object.at[i] && !object.done[i] && read_field(s, &object, i))
+            return -1;
     }
     s->p = end;
     return 0;

@@ -49,8 +49,8 @@ const char *scan_place(const struct scan *s, char *buf, size_t size);
 char scan_peek(struct scan *s);
 
 /*
- * An object: each key of the table is read by its function, in the table's order whatever the text's,
- * so that a value may depend on an earlier row's. A key that is not in the table is skipped, or
+ * An object: each key of the table is read by its function, whatever the text's order after the
+ * required keys above it, so that it may depend on them. A key that is not in the table is skipped, or
  * refused if it begins with "must_". A required key that is absent, or a key given twice, is refused.
  */
 #define SCAN_FIELDS_MAX 16

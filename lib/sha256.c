@@ -33,17 +33,31 @@ static void schedule(uint32_t W[64], const unsigned char *p)
     }
 }
 
+/* One round; the standard's renaming of a..h is done by the caller's order of arguments. */
+static inline void step(uint32_t a, uint32_t b, uint32_t c, uint32_t *d, uint32_t e, uint32_t f,
+                        uint32_t g, uint32_t *h, uint32_t KW)
+{
+    uint32_t T1 = *h + (rotr(e, 6) ^ rotr(e, 11) ^ rotr(e, 25)) + ((e & f) ^ (~e & g)) + KW;
+    uint32_t T2 = (rotr(a, 2) ^ rotr(a, 13) ^ rotr(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
+    *d += T1;
+    *h = T1 + T2;
+}
+
 static void compress(uint32_t state[8], const unsigned char *p)
 {
     uint32_t W[64];
     schedule(W, p);
     uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
     uint32_t e = state[4], f = state[5], g = state[6], h = state[7];
-    for (int t = 0; t < 64; t++) {
-        uint32_t T1 =
-            h + (rotr(e, 6) ^ rotr(e, 11) ^ rotr(e, 25)) + ((e & f) ^ (~e & g)) + K[t] + W[t];
-        uint32_t T2 = (rotr(a, 2) ^ rotr(a, 13) ^ rotr(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
-        h = g, g = f, f = e, e = d + T1, d = c, c = b, b = a, a = T1 + T2;
+    for (int t = 0; t < 64; t += 8) {
+        step(a, b, c, &d, e, f, g, &h, K[t] + W[t]);
+        step(h, a, b, &c, d, e, f, &g, K[t + 1] + W[t + 1]);
+        step(g, h, a, &b, c, d, e, &f, K[t + 2] + W[t + 2]);
+        step(f, g, h, &a, b, c, d, &e, K[t + 3] + W[t + 3]);
+        step(e, f, g, &h, a, b, c, &d, K[t + 4] + W[t + 4]);
+        step(d, e, f, &g, h, a, b, &c, K[t + 5] + W[t + 5]);
+        step(c, d, e, &f, g, h, a, &b, K[t + 6] + W[t + 6]);
+        step(b, c, d, &e, f, g, h, &a, K[t + 7] + W[t + 7]);
     }
     state[0] += a, state[1] += b, state[2] += c, state[3] += d;
     state[4] += e, state[5] += f, state[6] += g, state[7] += h;
