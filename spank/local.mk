@@ -2,13 +2,15 @@
 noinst_LTLIBRARIES += libspankcore.la
 libspankcore_la_SOURCES = \
 	spank/options.c spank/options.h spank/srun_args.c spank/srun_args.h \
-	spank/decide.c spank/decide.h spank/variables.c spank/variables.h
-libspankcore_la_LIBADD = libplacement.la
+	spank/decide.c spank/decide.h spank/variables.c spank/variables.h \
+	spank/note.c spank/note.h spank/mapfile.c spank/mapfile.h
+libspankcore_la_LIBADD = libplacement-core.la
 
 if HAVE_SLURM
 plugindir = $(libdir)/berth
 plugin_LTLIBRARIES = spank_berth.la
-spank_berth_la_SOURCES = spank/plugin.c spank/plugin.h spank/srun.c spank/node.c spank/mapfile.c spank/mapfile.h
+spank_berth_la_SOURCES = spank/plugin.c spank/plugin.h spank/srun.c spank/node.c \
+	spank/solve.c spank/solve.h
 spank_berth_la_CFLAGS = $(AM_CFLAGS) $(SLURM_CFLAGS)
 spank_berth_la_LIBADD = libspankcore.la
 spank_berth_la_LDFLAGS = -module -avoid-version -shared -Wl,-z,relro -Wl,-z,now \
