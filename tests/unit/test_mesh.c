@@ -58,8 +58,9 @@ static void expect_groups(const struct berth_mesh *mesh, int axis, const int *wa
 }
 
 /*
- * Megatron-LM, megatron/core/parallel_state.py, initialize_model_parallel(): "a total of 16 GPUs ...
- * 2 GPUs to parallelize the model tensor, and 4 GPUs to parallelize the model pipeline", its groups.
+ * Megatron-LM, megatron/core/parallel_state.py, initialize_model_parallel(): "a total of 16 GPUs
+ * ... 2 GPUs to parallelize the model tensor, and 4 GPUs to parallelize the model pipeline", its
+ * groups.
  */
 static void megatron_groups(void **state)
 {
@@ -75,9 +76,10 @@ static void megatron_groups(void **state)
 }
 
 /*
- * Derived axes by the rule of spec.md 1: flatten `over`, fastest first, cut into consecutive blocks.
- * tp2, dp4, world 8. ep4 over tp+dp: the flattened product is the rank itself, blocks 0-3 and 4-7.
- * shard2 over dp: for each tp, dp = 0,1 and dp = 2,3, that is ranks tp + {0,2} and tp + {4,6}.
+ * Derived axes by the rule of spec.md 1: flatten `over`, fastest first, cut into consecutive
+ * blocks. tp2, dp4, world 8. ep4 over tp+dp: the flattened product is the rank itself, blocks 0-3
+ * and 4-7. shard2 over dp: for each tp, dp = 0,1 and dp = 2,3, that is ranks tp + {0,2} and tp +
+ * {4,6}.
  */
 static void derived_groups(void **state)
 {
@@ -96,7 +98,8 @@ static void derived_groups(void **state)
     expect_groups(&mesh, 3, shard, 4);
 }
 
-/* For any mesh: groups cover the world once, ascend by lowest rank, and coordinate finds the rank again. */
+/* For any mesh: groups cover the world once, ascend by lowest rank, and coordinate finds the rank
+ * again. */
 static void every_axis_is_a_partition(void **state)
 {
     (void)state;
@@ -135,7 +138,8 @@ static const struct {
     {{.n_axes = 17}, "a mesh has 1 to 16 axes, derived ones included"},
     {{.n_axes = 10, .n_derived = 7}, "a mesh has 1 to 16 axes, derived ones included"},
     {{.n_axes = 1, .axes = {{"", 2}}},
-     "\"\" cannot be an axis name: use a letter, then letters, digits or '_', at most 31 characters"},
+     "\"\" cannot be an axis name: use a letter, then letters, digits or '_', at most 31 "
+     "characters"},
     {{.n_axes = 1, .axes = {{"2tp", 2}}},
      "\"2tp\" cannot be an axis name: use a letter, then letters, digits or '_', at most 31 "
      "characters"},
