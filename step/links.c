@@ -6,14 +6,15 @@
  */
 #include "links.h"
 #include "error.h"
+#include "transfer.h"
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define PING_BYTES 8
 #define PING_COUNT 200
-#define CHUNK \
-    (512 * 1024) /* a ring's usual chunk; slower than the tbf's burst, faster than a second */
+/* Like a ring's: longer than a shaper's burst, and many in a second. */
+#define CHUNK (1024 * 1024)
 /* Seconds of an exchange: filling the links, counting, and going on while others still count. */
 #define FILL 0.3
 #define COUNT 1.5
@@ -24,6 +25,7 @@ enum order { ORDER_END, ORDER_PING, ORDER_EXCHANGE };
 struct links {
     MPI_Comm world;
     int me, n;
+    struct transfer transfer;
     char *out, *in;              /* CHUNK each */
     int *partner;                /* rank 0: of every rank, -1 for none */
     double *seen;                /* rank 0: what every pair's lower rank saw, else 0 */
@@ -74,8 +76,9 @@ static double exchange(struct links *l, int partner)
     while (!last) {
         last = now - start > FILL + COUNT + DRAIN;
         l->out[0] = last;
-        MPI_Sendrecv(l->out, CHUNK, MPI_BYTE, partner, 0, l->in, CHUNK, MPI_BYTE, partner, 0,
-                     l->world, MPI_STATUS_IGNORE);
+        transfer_receive(&l->transfer, l->in, CHUNK, partner, 0);
+        transfer_send(&l->transfer, l->out, CHUNK, partner, 0);
+        transfer_wait(&l->transfer);
         now = MPI_Wtime();
         if (!lead)
             last = l->in[0];
@@ -340,8 +343,10 @@ int links_measure(const struct berth_map *map, MPI_Comm world, json_t **model,
     l.in = calloc(1, CHUNK);
     l.partner = calloc((size_t)l.n, sizeof(*l.partner));
     l.seen = calloc((size_t)l.n, sizeof(*l.seen));
+    l.transfer.comm = world;
+    l.transfer.requests = calloc(2 * transfer_slices(CHUNK), sizeof(MPI_Request));
     l.place = calloc(l.me == 0 ? (size_t)berth_map_nodes(map) : 1, sizeof(*l.place));
-    ready = l.out && l.in && l.partner && l.seen && l.place;
+    ready = l.out && l.in && l.partner && l.seen && l.place && l.transfer.requests;
     MPI_Allreduce(MPI_IN_PLACE, &ready, 1, MPI_INT, MPI_MIN, world);
     if (!ready) {
         berth_error_memory(err);
@@ -359,5 +364,6 @@ out:
     free(l.partner);
     free(l.seen);
     free(l.place);
+    free(l.transfer.requests);
     return result;
 }

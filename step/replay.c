@@ -6,13 +6,15 @@
  */
 #include "replay.h"
 #include "error.h"
+#include "transfer.h"
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct exchange {
-    MPI_Comm comm;
+    struct transfer transfer;
+    MPI_Request *arrivals;
     int n, me, next, prev;
     size_t total; /* elements of the full buffer */
     int32_t *data, *incoming;
@@ -24,6 +26,7 @@ struct replay {
     const struct traffic *traffic;
     const struct berth_mpi *comms;
     int32_t *data, *incoming;
+    MPI_Request *requests, *arrivals;
     int micro_batches;
 };
 
@@ -34,9 +37,17 @@ static size_t chunk_at(const struct exchange *x, int chunk)
     return (size_t)chunk * x->total / (size_t)x->n;
 }
 
-static int chunk_count(const struct exchange *x, int chunk)
+static size_t chunk_bytes(const struct exchange *x, int chunk)
 {
-    return (int)(chunk_at(x, chunk + 1) - chunk_at(x, chunk));
+    return (chunk_at(x, chunk + 1) - chunk_at(x, chunk)) * sizeof(int32_t);
+}
+
+static void add(int32_t *sum, const int32_t *more, size_t n)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++)
+        sum[i] += more[i];
 }
 
 /* Index on a ring of n, for steps of at most n either way. */
@@ -45,41 +56,48 @@ static int around(int index, int n)
     return (index + 2 * n) % n;
 }
 
-static void swap(const struct exchange *x, const int32_t *out, int n_out, int to, int32_t *in,
-                 int n_in, int from)
+/*
+ * One turn of a ring: n-1 rounds, each of which sends on what the last one received, slice by slice
+ * as it arrives, so that a slow link delays only what crosses it. `start` is the first chunk sent.
+ * With `reduce`, what arrives is added to this rank's own before it goes on; else it replaces it.
+ */
+static void ring(struct exchange *x, int start, bool reduce)
 {
-    MPI_Request requests[2];
+    struct transfer in = {.comm = x->transfer.comm, .requests = x->arrivals};
+    int round, done = 0;
 
-    MPI_Irecv(in, n_in, MPI_INT32_T, from, 0, x->comm, &requests[0]);
-    MPI_Isend(out, n_out, MPI_INT32_T, to, 0, x->comm, &requests[1]);
-    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    for (round = 1; round < x->n; round++) {
+        int chunk = around(start - round, x->n);
+        int32_t *to = reduce ? x->incoming : x->data;
+        transfer_receive(&in, to + chunk_at(x, chunk), chunk_bytes(x, chunk), x->prev, 0);
+    }
+    transfer_send(&x->transfer, x->data + chunk_at(x, start), chunk_bytes(x, start), x->next, 0);
+    for (round = 1; round < x->n; round++) {
+        int chunk = around(start - round, x->n);
+        size_t bytes = chunk_bytes(x, chunk), at;
+        for (at = 0; at < bytes; at += TRANSFER_SLICE) {
+            size_t first = chunk_at(x, chunk) + at / sizeof(int32_t);
+            size_t size = bytes - at < TRANSFER_SLICE ? bytes - at : TRANSFER_SLICE;
+            MPI_Wait(&in.requests[done++], MPI_STATUS_IGNORE);
+            if (reduce && x->add)
+                add(x->data + first, x->incoming + first, size / sizeof(int32_t));
+            if (round < x->n - 1)
+                transfer_send(&x->transfer, x->data + first, size, x->next, 0);
+        }
+    }
+    transfer_wait(&x->transfer);
 }
 
-/* n-1 rounds, after which this rank holds the sum of chunk `me`. */
-static void reduce_scatter(const struct exchange *x)
+/* After it, this rank holds the sum of chunk `me`. */
+static void reduce_scatter(struct exchange *x)
 {
-    int round, i;
-
-    for (round = 0; round < x->n - 1; round++) {
-        int out = around(x->me - round - 1, x->n), in = around(x->me - round - 2, x->n);
-        int32_t *sum = x->data + chunk_at(x, in);
-        swap(x, x->data + chunk_at(x, out), chunk_count(x, out), x->next, x->incoming,
-             chunk_count(x, in), x->prev);
-        for (i = 0; x->add && i < chunk_count(x, in); i++)
-            sum[i] += x->incoming[i];
-    }
+    ring(x, around(x->me - 1, x->n), true);
 }
 
-/* n-1 rounds; starts with chunk `me`, ends with all. */
-static void all_gather(const struct exchange *x)
+/* Starts with chunk `me`, ends with all. */
+static void all_gather(struct exchange *x)
 {
-    int round;
-
-    for (round = 0; round < x->n - 1; round++) {
-        int out = around(x->me - round, x->n), in = around(x->me - round - 1, x->n);
-        swap(x, x->data + chunk_at(x, out), chunk_count(x, out), x->next, x->data + chunk_at(x, in),
-             chunk_count(x, in), x->prev);
-    }
+    ring(x, x->me, false);
 }
 
 /* Where the chunk from a rank lands: all are as long as mine, so their places are a chunk's most
@@ -90,32 +108,33 @@ static size_t landing(const struct exchange *x, int from)
 }
 
 /* n-1 rounds of pairs. */
-static void all_to_all(const struct exchange *x)
+static void all_to_all(struct exchange *x)
 {
     int round;
 
     for (round = 1; round < x->n; round++) {
         int to = around(x->me + round, x->n), from = around(x->me - round, x->n);
-        swap(x, x->data + chunk_at(x, to), chunk_count(x, to), to, x->incoming + chunk_at(x, from),
-             chunk_count(x, x->me), from);
+        transfer_receive(&x->transfer, x->incoming + landing(x, from), chunk_bytes(x, x->me), from,
+                         0);
+        transfer_send(&x->transfer, x->data + chunk_at(x, to), chunk_bytes(x, to), to, 0);
+        transfer_wait(&x->transfer);
     }
 }
 
 /* From the predecessor to the successor; on a chain also back, both directions at once. */
-static void neighbours(const struct exchange *x, bool chain)
+static void neighbours(struct exchange *x, bool chain)
 {
-    MPI_Request requests[4];
-    int count = (int)x->total, n = 0;
+    size_t bytes = x->total * sizeof(*x->data);
 
     if (!chain || x->me > 0)
-        MPI_Irecv(x->incoming, count, MPI_INT32_T, x->prev, 0, x->comm, &requests[n++]);
+        transfer_receive(&x->transfer, x->incoming, bytes, x->prev, 0);
     if (chain && x->me < x->n - 1)
-        MPI_Irecv(x->incoming + count, count, MPI_INT32_T, x->next, 1, x->comm, &requests[n++]);
+        transfer_receive(&x->transfer, x->incoming + x->total, bytes, x->next, 1);
     if (!chain || x->me < x->n - 1)
-        MPI_Isend(x->data, count, MPI_INT32_T, x->next, 0, x->comm, &requests[n++]);
+        transfer_send(&x->transfer, x->data, bytes, x->next, 0);
     if (chain && x->me > 0)
-        MPI_Isend(x->data, count, MPI_INT32_T, x->prev, 1, x->comm, &requests[n++]);
-    MPI_Waitall(n, requests, MPI_STATUSES_IGNORE);
+        transfer_send(&x->transfer, x->data, bytes, x->prev, 1);
+    transfer_wait(&x->transfer);
 }
 
 static bool is_axis(const struct replay *replay, const struct traffic_item *item, const char *name)
@@ -123,8 +142,7 @@ static bool is_axis(const struct replay *replay, const struct traffic_item *item
     return strcmp(replay->mesh->axes[item->axis].name, name) == 0;
 }
 
-static void run(const struct replay *replay, const struct traffic_item *item,
-                const struct exchange *x)
+static void run(const struct replay *replay, const struct traffic_item *item, struct exchange *x)
 {
     if (x->n == 1)
         return;
@@ -150,12 +168,14 @@ static void run(const struct replay *replay, const struct traffic_item *item,
 
 static struct exchange exchange_of(const struct replay *replay, const struct traffic_item *item)
 {
-    struct exchange x = {.comm = berth_mpi_axis(replay->comms, item->axis),
+    struct exchange x = {.transfer.comm = berth_mpi_axis(replay->comms, item->axis),
+                         .transfer.requests = replay->requests,
+                         .arrivals = replay->arrivals,
                          .data = replay->data,
                          .incoming = replay->incoming};
 
-    MPI_Comm_size(x.comm, &x.n);
-    MPI_Comm_rank(x.comm, &x.me);
+    MPI_Comm_size(x.transfer.comm, &x.n);
+    MPI_Comm_rank(x.transfer.comm, &x.me);
     x.next = around(x.me + 1, x.n);
     x.prev = around(x.me - 1, x.n);
     x.total = (size_t)ceil(item->bytes / sizeof(int32_t));
@@ -256,7 +276,7 @@ static size_t wrong_gathered(const struct exchange *x)
 
 static size_t wrong_exchanged(const struct exchange *x)
 {
-    size_t wrong = 0, mine = chunk_at(x, x->me), length = (size_t)chunk_count(x, x->me);
+    size_t wrong = 0, mine = chunk_at(x, x->me), length = chunk_bytes(x, x->me) / sizeof(int32_t);
     int i;
 
     for (i = 0; i < x->n; i++)
@@ -339,7 +359,7 @@ struct replay *replay_new(const struct berth_mesh *mesh, const struct traffic *t
     double most = sizeof(int32_t);
     struct replay *replay;
     char text[128];
-    size_t bytes;
+    size_t bytes, slices;
     int i;
 
     for (i = 0; i < traffic->n; i++) {
@@ -364,7 +384,12 @@ struct replay *replay_new(const struct berth_mesh *mesh, const struct traffic *t
     bytes = (size_t)ceil(most) + sizeof(int32_t);
     replay->data = calloc(1, bytes);
     replay->incoming = calloc(1, 2 * bytes + (size_t)mesh->world * sizeof(int32_t));
-    if (replay->data && replay->incoming)
+    /* A chain's rank has four buffers under way; a ring one, each of its chunks with a short slice.
+     */
+    slices = 4 * transfer_slices(bytes) + (size_t)mesh->world;
+    replay->requests = malloc(slices * sizeof(MPI_Request));
+    replay->arrivals = malloc(slices * sizeof(MPI_Request));
+    if (replay->data && replay->incoming && replay->requests && replay->arrivals)
         return replay;
 memory:
     berth_error_memory(err);
@@ -378,5 +403,7 @@ void replay_free(struct replay *replay)
         return;
     free(replay->data);
     free(replay->incoming);
+    free(replay->requests);
+    free(replay->arrivals);
     free(replay);
 }
