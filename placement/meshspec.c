@@ -112,9 +112,8 @@ static int items_parse(const char *spec, struct item *items, struct berth_error 
     }
 }
 
-static bool in_order(const char *order, const char *name)
+static bool in_order(const char *order, const char *name, size_t n)
 {
-    size_t n = strlen(name);
     for (const char *p = order; *p; p += strcspn(p, "-"), p += *p == '-')
         if (!strncmp(p, name, n) && (p[n] == '-' || !p[n]))
             return true;
@@ -137,10 +136,10 @@ static int axes_order(struct berth_mesh *mesh, const struct item *items, int n, 
     for (int i = 0; i < n; i++) {
         if (items[i].over)
             continue;
-        if (given && !in_order(order, items[i].name))
+        if (given && !in_order(order, items[i].name, strlen(items[i].name)))
             return berth_error_set(err, BERTH_EINPUT, "order '%.100s' does not name the axis %s",
                                    order, items[i].name);
-        known = known && in_order(MESHSPEC_ORDER, items[i].name);
+        known = known && in_order(MESHSPEC_ORDER, items[i].name, strlen(items[i].name));
     }
     if (!given && !known) {
         for (int i = 0; i < n; i++)
@@ -157,9 +156,7 @@ static int axes_order(struct berth_mesh *mesh, const struct item *items, int n, 
                                    "order '%.100s': write axis names joined by '-', "
                                    "as in tp-dp-pp",
                                    order);
-        if (i < 0 && given &&
-            !(length < BERTH_AXIS_NAME_MAX &&
-              memmem(MESHSPEC_ORDER, strlen(MESHSPEC_ORDER), p, length)))
+        if (i < 0 && given && !in_order(MESHSPEC_ORDER, p, length))
             return berth_error_set(err, BERTH_EINPUT, "order '%.100s': the mesh has no axis %.*s",
                                    order, (int)(length > 40 ? 40 : length), p);
         /* Megatron's own string names axes that a mesh need not have, and ep although it is derived
