@@ -46,9 +46,8 @@ static void explain(const struct job *job, struct plan *plan)
         strcpy(plan->why, "nothing to gain over topology order: the nodes' own links set the pace, "
                           "not the uplinks");
     else
-        strcpy(
-            plan->why,
-            "nothing to gain over topology order: no order was found that loads the uplinks less");
+        strcpy(plan->why, "nothing to gain over topology order: the busiest uplink is as busy in "
+                          "every order found");
 }
 
 int plan_solve(const struct job *job, struct plan *plan, struct berth_error *err)
