@@ -10,21 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../lib/map.h"
+#include "map_fixture.h"
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
-
-static struct berth_map *open_fixture(const char *name)
-{
-    char path[4096];
-    struct berth_error err;
-    const char *srcdir = getenv("SRCDIR");
-    snprintf(path, sizeof(path), "%s/tests/data/map/%s", srcdir ? srcdir : ".", name);
-    struct berth_map *map = berth_map_open(path, &err);
-    if (!map)
-        fail_msg("%s", err.text);
-    return map;
-}
 
 /* ---- ranges ---- */
 
