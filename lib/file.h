@@ -7,8 +7,9 @@
 #include <stdio.h>
 
 /*
- * The whole file in new memory, a NUL added after *size bytes; caller frees. Pipes are read to their
- * end; a directory, or more than `max` bytes, is BERTH_EINPUT; what cannot be opened BERTH_ESYSTEM.
+ * The whole file in new memory, a NUL added after *size bytes; caller frees. Pipes are read to
+ * their end; a directory, or more than `max` bytes, is BERTH_EINPUT; what cannot be opened
+ * BERTH_ESYSTEM.
  */
 char *berth_file_read(const char *path, size_t max, size_t *size, struct berth_error *err);
 

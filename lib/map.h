@@ -21,9 +21,9 @@
 #define BERTH_PATHS_MAX 64        /* paths of one node */
 
 struct berth_gpu {
-    char *pci;  /* "0000:18:00.0", the GPU's identity; NULL where only the number of GPUs is known */
-    int index;  /* the driver's index when it was read, -1 unknown */
-    int numa;   /* NUMA node's OS index, -1 unknown */
+    char *pci; /* "0000:18:00.0", the GPU's identity; NULL where only the number of GPUs is known */
+    int index; /* the driver's index when it was read, -1 unknown */
+    int numa;  /* NUMA node's OS index, -1 unknown */
     char *cpus; /* "0-15", NULL unknown */
     char *nic;  /* name of the nearest NIC, NULL unknown */
 };
@@ -50,8 +50,8 @@ struct berth_path {
 
 struct berth_map_node {
     char *name;
-    int shape;          /* index into shapes, -1 where nothing is known */
-    int first, n_ranks; /* its ranks: node_ranks[first ...], in local-rank order */
+    int shape;               /* index into shapes, -1 where nothing is known */
+    int first, n_ranks;      /* its ranks: node_ranks[first ...], in local-rank order */
     int first_path, n_paths; /* node_paths[first_path ...]: indices into paths */
 };
 
@@ -64,30 +64,30 @@ struct berth_map {
     int *node_ranks; /* world entries: ranks, node after node */
     int *node_slots; /* parallel to node_ranks: slot, -1 for no GPU */
     int *node_paths;
-    int *rank_at; /* rank -> its index in node_ranks, filled by berth_map_finish */
+    int *rank_at;   /* rank -> its index in node_ranks, filled by berth_map_finish */
     int *rank_node; /* rank -> node */
     int n_node_ranks, n_node_paths; /* entries in use */
-    json_t *cost, *source; /* carried, not read; may be NULL. Outside the hash */
-    char hash[80];         /* "sha256:..." */
+    json_t *cost, *source;          /* carried, not read; may be NULL. Outside the hash */
+    char hash[80];                  /* "sha256:..." */
     size_t room_nodes, room_ranks, room_paths; /* capacity of the arrays above */
-    void *by_name; /* index name -> node, filled by berth_map_finish */
+    void *by_name;                             /* index name -> node, filled by berth_map_finish */
     void *path_tree, *shape_tree; /* what berth_map_add_path and _add_shape look for equals in */
 };
 
 /* An empty map over a finished mesh. NULL: out of memory. */
 struct berth_map *berth_map_new(const struct berth_mesh *mesh);
 
-/* Copy a shape or path in and return its index; an equal one that is there already is reused. -1: no memory. */
+/* Copy a shape or path in and return its index; an equal one is reused. -1: no memory. */
 int berth_map_add_shape(struct berth_map *map, const struct berth_shape *shape);
 int berth_map_add_path(struct berth_map *map, const char *nic, const char *const *switches, int n);
-/* Appends a shape without looking for an equal one, and takes over what it points to, also on -1. */
+/* Appends a shape without looking for an equal one; takes over what it points to, also on -1. */
 int berth_map_append_shape(struct berth_map *map, struct berth_shape *shape);
 
 /*
  * Appends a node. `ranks` and `slots` have n entries in local-rank order (slot -1: no GPU); `paths`
- * are indices from berth_map_add_path. BERTH_ESYSTEM on no memory, BERTH_EINPUT on a bad name (letters,
- * digits, '.', '_' and '-', not '-' first: such a name is safe in every format that is written) or
- * on more ranks than a node or the world has. A node may have no ranks: a spare.
+ * are indices from berth_map_add_path. BERTH_ESYSTEM on no memory, BERTH_EINPUT on a bad name
+ * (letters, digits, '.', '_' and '-', not '-' first: such a name is safe in every format that is
+ * written) or on more ranks than a node or the world has. A node may have no ranks: a spare.
  */
 int berth_map_add_node(struct berth_map *map, const char *name, int shape, const int *ranks,
                        const int *slots, int n, const int *paths, int n_paths,
@@ -104,8 +104,9 @@ int berth_shape_compare(const struct berth_shape *a, const struct berth_shape *b
 /* Names of switches and NICs, PCI ids: 1 to BERTH_NAME_MAX printable ASCII characters. */
 bool berth_name_is_plain(const char *name);
 /*
- * What a shape must be: names plain, PCI ids well-formed and ascending (slot i is the i-th GPU by bus id), CPUs
- * and cliques ranges, cliques of slots that exist. `place` begins the message ("shapes[0]").
+ * What a shape must be: names plain, PCI ids well-formed and ascending (slot i is the i-th GPU by
+ * bus id), CPUs and cliques ranges, cliques of slots that exist. `place` begins the message
+ * ("shapes[0]").
  */
 int berth_shape_check(const struct berth_shape *shape, const char *place, struct berth_error *err);
 /* A shape from its JSON object, and back (new reference, NULL: no memory). */
@@ -126,7 +127,8 @@ json_t *berth_shape_json(const struct berth_shape *shape);
  * Any other key is ignored, unless its name begins with "must_". cost and source are objects; of
  * source, "traffic" is a string. A key that is given twice is refused.
  *
- * Errors: "map.json: line 3, column 14: ..." where it is not JSON, else "map.json: nodes[12].ranks: ...".
+ * Errors: "map.json: line 3, column 14: ..." where it is not JSON, else the place as a path:
+ * "map.json: nodes[12].ranks: ...".
  *
  * Memory: some 10 times the bytes, and 20 bytes for every rank that the nodes list.
  */
@@ -135,10 +137,15 @@ struct berth_map *berth_map_parse(const char *name, const char *bytes, size_t si
 
 enum berth_map_format {
     BERTH_MAP_JSON,     /* the map itself; the same map gives the same bytes */
-    BERTH_MAP_TSV,      /* a header line, then one row per rank: rank, node, local rank, slot, GPU, coordinates */
+    BERTH_MAP_TSV,      /* a header line, then a row per rank: where it runs, its coordinates */
     BERTH_MAP_HOSTFILE, /* SLURM_HOSTFILE: one node name per rank */
-    BERTH_MAP_RANKFILE, /* Open MPI 4 and PRRTE: "rank 0=n00 slot=0" */
-    BERTH_MAP_ENV,      /* shell: export BERTH_MAP_HASH=... and the job-wide variables */
+    /*
+     * Open MPI 4 and PRRTE: "rank 0=n00 slot=0". The slot is the core that the rank is bound to,
+     * its local rank here: mpirun refuses a node with fewer cores than ranks (seen with 4.1.4: exit
+     * 1, silent).
+     */
+    BERTH_MAP_RANKFILE,
+    BERTH_MAP_ENV, /* shell: export BERTH_MAP_HASH=... and the job-wide variables */
 };
 
 /* The format of that name ("json", "tsv", ...), or -1. */
@@ -151,7 +158,7 @@ int berth_map_write(const struct berth_map *map, enum berth_map_format format, F
 /* The JSON alone, with or without the cost; -1: no memory, or see ferror(). */
 int berth_map_write_json(const struct berth_map *map, bool with_cost, FILE *out);
 
-/* Writes to a file as berth_file_save() does (file.h): complete or absent. "-" is standard output. */
+/* To a file as berth_file_save() does (file.h): complete or absent. "-" is standard output. */
 int berth_map_save(const struct berth_map *map, enum berth_map_format format, const char *path,
                    struct berth_error *err);
 
@@ -180,11 +187,12 @@ struct berth_map *berth_map_unpack(const char *const *parts, int n, struct berth
 char *berth_ranges_format(const int *values, int n);
 /*
  * Parses "0-3,8" into a new array in the order written; each value in 0..max, at most `limit`
- * values. "" is no values. Returns their number, or -1 with BERTH_EINPUT. *values is not NULL on success.
+ * values. "" is no values. Returns their number, or -1 with BERTH_EINPUT. *values is not NULL on
+ * success.
  */
 int berth_ranges_parse(const char *text, int max, int limit, int **values, struct berth_error *err);
 
-/* The same without a copy: `size` bytes of text, up to `room` values; with `dash`, "-" is the value -1. */
+/* The same without a copy: `size` bytes, up to `room` values; with `dash`, "-" is the value -1. */
 int berth_ranges_scan(const char *text, size_t size, int max, bool dash, int *values, int room,
                       struct berth_error *err);
 

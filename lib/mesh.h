@@ -7,7 +7,8 @@
  * size divides that product it is a digit too, with the stride of the fastest axis it is laid over.
  * So one formula serves every axis:
  *
- *     group of a rank = the rank with that digit taken out;   member i of a group = the digit put back as i
+ *     group of a rank = the rank with that digit taken out
+ *     member i of a group = the digit put back as i
  */
 #ifndef BERTH_MESH_H
 #define BERTH_MESH_H
@@ -22,7 +23,7 @@
 struct berth_axis {
     char name[BERTH_AXIS_NAME_MAX];
     int size;
-    int stride;               /* filled by berth_mesh_finish() */
+    int stride;                 /* filled by berth_mesh_finish() */
     int over_first, over_count; /* a derived axis: the real axes it is laid over; else count = 0 */
 };
 

@@ -13,9 +13,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define SCAN_DEPTH_MAX 128   /* nested arrays and objects */
-#define SCAN_PLACE_MAX 16    /* of them, how deep a reader goes itself */
-#define SCAN_TREE_MAX 65536  /* arrays and objects in one value that becomes a tree */
+#define SCAN_DEPTH_MAX 128  /* nested arrays and objects */
+#define SCAN_PLACE_MAX 16   /* of them, how deep a reader goes itself */
+#define SCAN_TREE_MAX 65536 /* arrays and objects in one value that becomes a tree */
 
 struct scan_step { /* a key or an index on the way to the present place */
     const char *key;
@@ -36,7 +36,7 @@ void scan_init(struct scan *s, const char *name, const char *bytes, size_t size,
                struct berth_error *err);
 void scan_clear(struct scan *s);
 
-/* The whole text is one JSON value; else -1 with line and column. Leaves the scanner at its start. */
+/* 0 if the whole text is one JSON value, else -1 with line and column. Goes to its start. */
 int scan_check(struct scan *s);
 
 /* BERTH_EINPUT "NAME: nodes[12].ranks: ..."; returns -1. scan_prefix puts that before a message. */
@@ -50,8 +50,9 @@ char scan_peek(struct scan *s);
 
 /*
  * An object: each key of the table is read by its function, whatever the text's order after the
- * required keys above it, so that it may depend on them. A key that is not in the table is skipped, or
- * refused if it begins with "must_". A required key that is absent, or a key given twice, is refused.
+ * required keys above it, so that it may depend on them. A key that is not in the table is skipped,
+ * or refused if it begins with "must_". A required key that is absent, or a key given twice, is
+ * refused.
  */
 #define SCAN_FIELDS_MAX 16
 struct scan_field {
