@@ -395,6 +395,8 @@ static void take(double *value, double newer)
 
 static int merge_switches(struct merge *m)
 {
+    bool first = !m->into->source;
+
     for (int i = 0; i < m->from->n_switches; i++) {
         const struct cluster_switch *s = &m->from->switches[i];
         int at = m->switches[i] = cluster_add_switch(m->into, s->name);
@@ -404,7 +406,10 @@ static int merge_switches(struct merge *m)
         t->all |= s->all;
         take(&t->uplink, s->uplink);
         take(&t->link_latency, s->link_latency);
+        t->line = first ? s->line : 0;
     }
+    for (int i = 0; !first && i < m->into->n_switches; i++)
+        m->into->switches[i].line = 0; /* it would not say of which source */
     for (int i = 0; i < m->from->n_switches; i++) {
         int parent = m->from->switches[i].parent;
         struct cluster_switch *t = &m->into->switches[m->switches[i]];

@@ -90,7 +90,8 @@ int cluster_path(const struct cluster *c, int node, int path, int *switches, int
 
 /*
  * Merges `from` into `into`: nodes and switches by name. What `into` knows and `from` does not say
- * stays; a contradiction (another leaf, another number of GPUs) is BERTH_EINPUT and names both.
+ * stays, rates and addresses that both say are taken from `from`; a contradiction (another leaf,
+ * another number of GPUs) is BERTH_EINPUT and names both. `into` is no model any more after an error.
  */
 int cluster_merge(struct cluster *into, const struct cluster *from, struct berth_error *err);
 

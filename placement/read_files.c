@@ -84,8 +84,14 @@ out:
 
 static int take_cluster(struct files *f, struct cluster *c)
 {
-    int result = c ? cluster_merge(f->c, c, f->err) : -1;
+    int result;
 
+    if (c && !f->c->source && f->c->n_shapes == 0) { /* nothing there to merge with */
+        cluster_free(f->c);
+        f->c = c;
+        return 0;
+    }
+    result = c ? cluster_merge(f->c, c, f->err) : -1;
     cluster_free(c);
     return result;
 }

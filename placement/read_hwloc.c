@@ -168,22 +168,24 @@ static const char *nearest_nic(hwloc_obj_t gpu, const struct devices *nics)
 }
 
 /*
- * The one NUMA node that a device is local to; -1 where that is not one (a device that hangs under
- * the whole machine). Nodes without CPUs (CXL, HBM) do not count.
+ * The NUMA node that a device is local to; -1 where there are several with other CPUs each (a
+ * device under the whole machine). Of several beside the same CPUs (DRAM, then HBM or persistent
+ * memory) it is the lowest.
  */
 static int numa_of(hwloc_topology_t topology, hwloc_obj_t pci)
 {
-    hwloc_obj_t local = hwloc_get_non_io_ancestor_obj(topology, pci);
-    int numa = -1, n = 0;
+    hwloc_obj_t local = hwloc_get_non_io_ancestor_obj(topology, pci), first = NULL, node = NULL;
 
-    for (hwloc_obj_t node = NULL;
-         (node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node));)
-        if (local && hwloc_bitmap_isset(local->nodeset, node->os_index) &&
-            !hwloc_bitmap_iszero(node->cpuset)) {
-            numa = (int)node->os_index;
-            n++;
-        }
-    return n == 1 ? numa : -1;
+    while (local && (node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node))) {
+        if (!hwloc_bitmap_isset(local->nodeset, node->os_index) ||
+            hwloc_bitmap_iszero(node->cpuset))
+            continue;
+        if (first && !hwloc_bitmap_isequal(first->cpuset, node->cpuset))
+            return -1;
+        if (!first || node->os_index < first->os_index)
+            first = node;
+    }
+    return first ? (int)first->os_index : -1;
 }
 
 /* Its local CPUs as a list; NULL (and no error) where all of several NUMA nodes' are. */

@@ -373,8 +373,13 @@ static int read_hardware(struct model *m, const struct item *item, const struct 
     int gpus = -1, shape = -1;
 
     if (read_int(m, item, "gpus", BERTH_GPUS_MAX, &gpus) ||
-        read_int(m, item, "shape", m->n_shapes - 1, &shape))
+        read_int(m, item, "shape", CLUSTER_NODES_MAX, &shape))
         return -1;
+    if (shape >= m->n_shapes) {
+        char what[64];
+        snprintf(what, sizeof what, "the file has %d shapes, counted from 0", m->n_shapes);
+        return wrong(m, item, "shape", what);
+    }
     for (int i = 0; i < nodes->n; i++) {
         struct cluster_node *node = &m->c->nodes[nodes->at[i]];
         if (shape >= 0)
