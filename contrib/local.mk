@@ -1,1 +1,6 @@
 EXTRA_DIST += contrib/quickstart.sh
+
+bashcompletiondir = $(datadir)/bash-completion/completions
+dist_bashcompletion_DATA = contrib/completion/berth.bash
+zshcompletiondir = $(datadir)/zsh/site-functions
+dist_zshcompletion_DATA = contrib/completion/_berth

@@ -2,8 +2,8 @@
  * berth: the command. It picks a sub-command from the table and ends with its exit code; every
  * sub-command parses its own options.
  */
-#include "config.h"
 #include "command.h"
+#include "config.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,8 @@ static void print_overview(FILE *out)
           out);
     for (size_t i = 0; i < N_COMMANDS; i++)
         fprintf(out, "  %-6s %s\n", commands[i]->name, commands[i]->summary);
-    fputs("\n`berth help COMMAND` or `berth COMMAND --help` says more; `berth --version` the version.\n"
+    fputs("\n`berth help COMMAND` or `berth COMMAND --help` says more; `berth --version` the "
+          "version.\n"
           "Exit status: 0 done, 1 the answer is no, 2 wrong usage or input.\n",
           out);
 }

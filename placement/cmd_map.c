@@ -15,31 +15,46 @@ struct map_options {
     struct input input;
     const char *mesh, *order, *traffic, *output;
     int method, format;
-    bool blocks, quiet, help;
+    bool blocks, wide_tp, quiet, help;
 };
 
 static const char help[] =
     "--mesh SPEC [OPTION]...\n\n"
-    "Makes a rank map: which rank runs on which slot of which node. It goes to stdout, a summary to\n"
+    "Makes a rank map: which rank runs on which slot of which node. It goes to stdout, a summary "
+    "to\n"
     "stderr. Inside a Slurm allocation, nodes, ranks per node and switches come from Slurm.\n\n"
-    "      --mesh SPEC           axes and sizes: tp8,pp2,dp5; one axis may go without a size; ep5@dp\n"
+    "      --mesh SPEC           axes and sizes: tp8,pp2,dp5; one axis may go without a size; "
+    "ep5@dp\n"
     "                            is derived: it divides dp\n"
     "      --order ORDER         axes from the fastest: tp-pp-dp (default tp-cp-ep-dp-pp)\n"
     "      --traffic T           bytes per step: dp:allreduce:8MB,pp:p2p:64KB:16\n"
-    "      --topology FILE       Slurm's topology.conf, or `scontrol show topology`; may be repeated\n"
+    "      --topology FILE       Slurm's topology.conf, or `scontrol show topology`; may be "
+    "repeated\n"
     "      --cluster FILE        a cluster model (berth topo --json) or a node's hwloc XML\n"
     "      --nodes HOSTLIST      these nodes, n[00-09] (default: all that the files name)\n"
     "      --gpus-per-node N, --slots N\n"
     "                            ranks on each node (default: its GPUs)\n"
-    "      --blocks              each node's ranks are one block (one launcher per node: torchrun)\n"
+    "      --blocks              each node's ranks are one block (one launcher per node: "
+    "torchrun)\n"
+    "      --wide-tp             tp may be larger than a node (an NVLink domain of several nodes)\n"
     "      --method M            planned (default), name (Slurm's own order) or topology (nodes\n"
     "                            sorted by switch)\n"
-    "      --format F            json (default), tsv, hostfile, rankfile or env; --json is the first\n"
+    "      --format F            json (default), tsv, hostfile, rankfile or env; --json is the "
+    "first\n"
     "  -o, --output FILE         write the map there, whole or not at all\n"
     "  -q, --quiet               no summary\n"
     "  -h, --help                this text\n";
 
-enum { OPT_MESH = 1, OPT_ORDER, OPT_TRAFFIC, OPT_METHOD, OPT_FORMAT, OPT_JSON, OPT_BLOCKS };
+enum {
+    OPT_MESH = 1,
+    OPT_ORDER,
+    OPT_TRAFFIC,
+    OPT_METHOD,
+    OPT_FORMAT,
+    OPT_JSON,
+    OPT_BLOCKS,
+    OPT_WIDE_TP
+};
 
 static const struct option table[] = {INPUT_FILE_OPTIONS,
                                       {"nodes", required_argument, NULL, INPUT_NODES},
@@ -52,6 +67,7 @@ static const struct option table[] = {INPUT_FILE_OPTIONS,
                                       {"format", required_argument, NULL, OPT_FORMAT},
                                       {"json", no_argument, NULL, OPT_JSON},
                                       {"blocks", no_argument, NULL, OPT_BLOCKS},
+                                      {"wide-tp", no_argument, NULL, OPT_WIDE_TP},
                                       {"output", required_argument, NULL, 'o'},
                                       {"quiet", no_argument, NULL, 'q'},
                                       {"help", no_argument, NULL, 'h'},
@@ -83,14 +99,19 @@ static int take_option(struct map_options *o, int option, struct berth_error *er
     case OPT_FORMAT:
         o->format = berth_map_format(optarg);
         if (o->format < 0)
-            return berth_error_set(err, BERTH_EINPUT, "--format is json, tsv, hostfile, rankfile or "
-                                   "env, not '%.60s'", optarg);
+            return berth_error_set(err, BERTH_EINPUT,
+                                   "--format is json, tsv, hostfile, rankfile or "
+                                   "env, not '%.60s'",
+                                   optarg);
         return 0;
     case OPT_JSON:
         o->format = BERTH_MAP_JSON;
         return 0;
     case OPT_BLOCKS:
         o->blocks = true;
+        return 0;
+    case OPT_WIDE_TP:
+        o->wide_tp = true;
         return 0;
     case 'o':
         o->output = optarg;
@@ -167,7 +188,8 @@ static void summarise_time(const struct plan *plan, const struct cost *chosen, i
 {
     char a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX];
     double least = chosen->seconds > 0 ? chosen->seconds : 1;
-    fprintf(stderr, "step:     %s of communication (%s order); Slurm's name order %s (x%.2f), "
+    fprintf(stderr,
+            "step:     %s of communication (%s order); Slurm's name order %s (x%.2f), "
             "topology order %s (x%.2f)\n",
             text_seconds(chosen->seconds, a), methods[method],
             text_seconds(plan->name_cost.seconds, b), plan->name_cost.seconds / least,
@@ -244,6 +266,21 @@ static int parse_job(const struct map_options *o, int world, struct berth_mesh *
     return 0;
 }
 
+/* tp talks many times per layer: spread over nodes by mistake, nothing else matters any more. */
+static int check_tp(const struct map_options *o, const struct job *job, struct berth_error *err)
+{
+    int tp = berth_mesh_axis(&job->mesh, "tp"), most = 0;
+    for (int i = 0; i < job->n_nodes; i++)
+        most = job->slots[i] > most ? job->slots[i] : most;
+    if (o->wide_tp || tp < 0 || job->mesh.axes[tp].size <= most)
+        return 0;
+    return berth_error_set(
+        err, BERTH_ENO,
+        "tp%d does not fit into a node, which has %d slot%s: make tp smaller, or "
+        "pass --wide-tp where an NVLink domain has several nodes",
+        job->mesh.axes[tp].size, most, text_plural(most));
+}
+
 static int make_map(const struct map_options *o, struct berth_error *err)
 {
     struct selection sel;
@@ -255,7 +292,8 @@ static int make_map(const struct map_options *o, struct berth_error *err)
     if (!cluster)
         return -1;
     if (parse_job(o, sel.total, &mesh, &traffic, err) < 0 ||
-        job_init(&job, cluster, &mesh, &traffic, sel.names, sel.slots, 0, sel.n, err) < 0)
+        job_init(&job, cluster, &mesh, &traffic, sel.names, sel.slots, 0, sel.n, err) < 0 ||
+        check_tp(o, &job, err) < 0)
         goto out;
     job.blocks = o->blocks;
     rc = write_map(o, &job, err);

@@ -14,7 +14,8 @@ struct options {
 
 static const char help[] =
     "MAP [OPTION]...\n\n"
-    "Shows a rank map: its mesh, which ranks run under which switch and on which node, how far each\n"
+    "Shows a rank map: its mesh, which ranks run under which switch and on which node, how far "
+    "each\n"
     "axis's groups reach, and the bytes over each uplink beside Slurm's name order.\n\n"
     "      --axis NAME           only this axis's groups, all of them; with --svg, the colours\n"
     "      --rank R              one rank: its place, its groups, its neighbours\n"
@@ -96,9 +97,8 @@ static int find_axis(const struct options *o, const struct berth_map *map, int n
 {
     int axis = o->axis ? berth_map_axis(map, o->axis) : none;
     if (o->axis && axis < 0)
-        return berth_error_set(err, BERTH_EINPUT,
-                               "%.200s has no axis '%.60s': its order is %.200s", o->map, o->axis,
-                               map->mesh.order);
+        return berth_error_set(err, BERTH_EINPUT, "%.200s has no axis '%.60s': its order is %.200s",
+                               o->map, o->axis, map->mesh.order);
     return axis;
 }
 

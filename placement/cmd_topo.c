@@ -18,7 +18,8 @@ struct topo_options {
 
 static const char help[] =
     "[FILE]... [OPTION]...\n\n"
-    "Shows what Berth reads from topology files, cluster models and hwloc XML, or without a FILE from\n"
+    "Shows what Berth reads from topology files, cluster models and hwloc XML, or without a FILE "
+    "from\n"
     "Slurm: switches, nodes, rates, GPUs, NICs, and what looks incomplete.\n\n"
     "      --nodes HOSTLIST      only these nodes and the switches above them\n"
     "      --json                the cluster model, which --cluster and `berth topo` read back\n"
@@ -73,8 +74,10 @@ static char *list_nodes(const struct cluster *c, bool (*wanted)(const struct clu
     for (int i = 0; names && i < c->n_nodes; i++)
         if (wanted(&c->nodes[i], arg))
             names[(*n)++] = c->nodes[i].name;
-    if (names)
+    if (names) {
+        qsort(names, *n, sizeof(*names), input_name_compare);
         text = hostlist_compress(names, *n);
+    }
     if (text && strlen(text) > LIST_MAX)
         strcpy(text + LIST_MAX - 3, "...");
     free(names);
@@ -141,6 +144,8 @@ static int print_switch(const struct cluster *c, const struct attached *a, int s
         const char **names = calloc(n, sizeof(*names));
         for (int i = 0; names && i < n; i++)
             names[i] = c->nodes[a->node[a->first[sw] + i]].name;
+        if (names)
+            qsort(names, n, sizeof(*names), input_name_compare);
         char *list = names ? hostlist_compress(names, n) : NULL;
         free(names);
         if (!list)
@@ -157,7 +162,7 @@ static int print_tree(const struct cluster *c, struct berth_error *err)
     struct tree tree = {0};
     struct attached a = {0};
     int rc = -1, depth = 0;
-    if (tree_init(&tree, c, err) < 0 || attached_init(&a, c, err) < 0)
+    if (tree_init(&tree, c, false, err) < 0 || attached_init(&a, c, err) < 0)
         goto out;
     for (int s = tree.root; s >= 0;) {
         if (print_switch(c, &a, s, depth, err) < 0)
@@ -207,10 +212,11 @@ static void print_hardware(const struct cluster *c)
     int n;
     for (int s = 0; s < c->n_shapes; s++) {
         list = list_nodes(c, has_shape, s, &n);
-        if (n > 0) {
+        if (n > 0)
             printf("  %d node%s %s: ", n, text_plural(n), list ? list : "");
-            print_shape(&c->shapes[s]);
-        }
+        else
+            printf("  machine %d, which no node is said to be: ", s);
+        print_shape(&c->shapes[s]);
         free(list);
     }
     for (int gpus = 0; gpus <= BERTH_GPUS_MAX; gpus++) {
@@ -233,7 +239,7 @@ static void print_notes(const struct cluster *c)
     if (n > 0 && c->n_switches > 0)
         printf("note: %d node%s under no switch: %s\n", n, text_plural(n), list ? list : "");
     free(list);
-    if (c->n_switches == 0)
+    if (c->n_switches == 0 && c->n_nodes > 0)
         puts("note: no switches: all nodes count as equally near");
     for (int s = 0; s < c->n_switches; s++) {
         int nodes = c->switches[s].nodes;
@@ -256,8 +262,10 @@ static void print_notes(const struct cluster *c)
                unknown, text_plural(unknown));
     for (int s = 0; s < c->n_shapes; s++)
         if (c->shapes[s].n_gpus == 0 && c->shapes[s].n_nics == 0)
-            printf("note: machine %d shows neither GPU nor NIC: was its XML written with I/O objects "
-                   "(lstopo --whole-io)?\n", s);
+            printf(
+                "note: machine %d shows neither GPU nor NIC: was its XML written with I/O objects "
+                "(lstopo --whole-io)?\n",
+                s);
 }
 
 static int print_text(const struct cluster *c, struct berth_error *err)
@@ -269,8 +277,8 @@ static int print_text(const struct cluster *c, struct berth_error *err)
     for (int i = 0; i < c->n_nodes; i++)
         gpus += c->nodes[i].gpus > 0 ? c->nodes[i].gpus : 0;
     printf("read from %s: %d node%s, %d switch%s (%d with nodes), %ld GPU%s\n",
-           c->source ? c->source : "the input", c->n_nodes, text_plural(c->n_nodes), c->n_switches,
-           c->n_switches == 1 ? "" : "es", leaves, gpus, gpus == 1 ? "" : "s");
+           c->source ? c->source : "a machine's XML", c->n_nodes, text_plural(c->n_nodes),
+           c->n_switches, c->n_switches == 1 ? "" : "es", leaves, gpus, gpus == 1 ? "" : "s");
     if (print_tree(c, err) < 0)
         return -1;
     print_hardware(c);

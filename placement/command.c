@@ -61,8 +61,9 @@ int command_number(const char *option, const char *text, int min, int max, int *
     errno = 0;
     long number = strtol(text, &end, 10);
     if (end == text || *end || errno || number < min || number > max)
-        return berth_error_set(err, BERTH_EINPUT, "%s wants a whole number from %d to %d, not '%.60s'",
-                               option, min, max, text);
+        return berth_error_set(err, BERTH_EINPUT,
+                               "%s wants a whole number from %d to %d, not '%.60s'", option, min,
+                               max, text);
     *value = (int)number;
     return 0;
 }
@@ -77,7 +78,8 @@ bool command_colour(FILE *stream)
 
 int output_json(FILE *out, void *json, struct berth_error *err)
 {
-    if (json_dumpf(json, out, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) != 0 || putc('\n', out) == EOF)
+    if (json_dumpf(json, out, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) != 0 ||
+        putc('\n', out) == EOF)
         return berth_error_set(err, BERTH_ESYSTEM, "the output cannot be written: %s",
                                strerror(errno));
     return 0;

@@ -48,10 +48,10 @@ bool command_colour(FILE *stream);
 
 enum { INPUT_TOPOLOGY = 1000, INPUT_CLUSTER, INPUT_NODES, INPUT_SLOTS };
 
-#define INPUT_FILE_OPTIONS                                                                         \
-    {"topology", required_argument, NULL, INPUT_TOPOLOGY},                                         \
-    {                                                                                              \
-        "cluster", required_argument, NULL, INPUT_CLUSTER                                          \
+#define INPUT_FILE_OPTIONS                                 \
+    {"topology", required_argument, NULL, INPUT_TOPOLOGY}, \
+    {                                                      \
+        "cluster", required_argument, NULL, INPUT_CLUSTER  \
     }
 #define INPUT_FILES_MAX 64
 

@@ -116,13 +116,16 @@ static const char *name_of_job(const void *job, int i)
 
 static int select_all(struct selection *sel, const struct cluster *c, struct berth_error *err)
 {
-    if (c->n_nodes == 0)
-        return berth_error_set(err, BERTH_EINPUT, "%s names no node: give --nodes",
-                               c->source ? c->source : "the input");
     if (select_names(sel, c->n_nodes, name_of_node, c, err) < 0)
         return -1;
     qsort(sel->names, sel->n, sizeof(*sel->names), input_name_compare);
     return 0;
+}
+
+static int missing(const struct cluster *c, const char *name, struct berth_error *err)
+{
+    return berth_error_set(err, BERTH_EINPUT, "node %.200s is not in %.200s", name,
+                           c->source ? c->source : "the input");
 }
 
 /* Ranks per node: as told, else the job's tasks, its GPUs, or the GPUs that the files give. */
@@ -137,6 +140,8 @@ static int count_slots(struct selection *sel, const struct input *in, const stru
         return berth_error_memory(err);
     for (int i = 0; i < sel->n; i++) {
         int node = cluster_find_node(c, sel->names[i]);
+        if (node < 0 && c->n_switches > 0)
+            return missing(c, sel->names[i], err);
         int slots = each ? each : tasks ? job->tasks[i] : node < 0 ? 0 : c->nodes[node].gpus;
         if (slots <= 0)
             return berth_error_set(err, BERTH_EINPUT,
@@ -147,7 +152,8 @@ static int count_slots(struct selection *sel, const struct input *in, const stru
         total += slots;
     }
     if (total > BERTH_WORLD_MAX)
-        return berth_error_set(err, BERTH_EINPUT, "%d nodes with %ld slots are more than the %d "
+        return berth_error_set(err, BERTH_EINPUT,
+                               "%d nodes with %ld slots are more than the %d "
                                "ranks that a map can hold: give fewer with --nodes",
                                sel->n, total, BERTH_WORLD_MAX);
     sel->total = (int)total;
@@ -186,6 +192,12 @@ struct cluster *input_load(const struct input *in, bool slots, struct selection 
     if (inside < 0)
         goto fail;
     bool in_job = inside == 0;
+    if (slots && !in_job && !in->nodes && in->n_files == 0) {
+        berth_error_set(err, BERTH_EINPUT,
+                        "no nodes: give --topology FILE and perhaps --nodes, or run "
+                        "this inside a Slurm allocation");
+        goto fail;
+    }
     c = load_cluster(in, in->nodes ? in->nodes : job.nodelist,
                      in->n_files == 0 || (in_job && !in->topology), err);
     if (!c)
@@ -194,6 +206,11 @@ struct cluster *input_load(const struct input *in, bool slots, struct selection 
          : in_job  ? select_names(sel, job.n_nodes, name_of_job, &job, err)
                    : select_all(sel, c, err)) < 0)
         goto fail;
+    if (slots && sel->n == 0) {
+        berth_error_set(err, BERTH_EINPUT, "%.200s names no node: give --nodes",
+                        c->source ? c->source : in->files[0]);
+        goto fail;
+    }
     if (slots && count_slots(sel, in, in_job ? &job : NULL, c, err) < 0)
         goto fail;
     slurm_job_clear(&job);
@@ -263,8 +280,7 @@ struct cluster *input_restrict(const struct cluster *c, const struct selection *
     for (int i = 0; i < sel->n; i++) {
         int node = cluster_find_node(c, sel->names[i]);
         if (node < 0) {
-            berth_error_set(err, BERTH_EINPUT, "node %.200s is not in %s", sel->names[i],
-                            c->source ? c->source : "the input");
+            missing(c, sel->names[i], err);
             goto fail;
         }
         if (copy_node(part, c, &c->nodes[node]) < 0) {

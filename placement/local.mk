@@ -19,6 +19,7 @@ libplacement_la_LIBADD = libplacement-core.la
 bin_PROGRAMS += berth
 berth_SOURCES = placement/berth.c placement/command.h placement/command.c placement/input.c \
 	placement/cmd_map.c placement/cmd_topo.c placement/cmd_show.c placement/show.h \
-	placement/show.c placement/show_text.c placement/show_json.c placement/show_svg.c
+	placement/show.c placement/show_text.c placement/show_json.c placement/show_svg.c \
+	placement/drawing.c placement/drawing.h
 dist_man_MANS += man/berth.1 man/berth-map.1 man/berth-topo.1 man/berth-show.1
 berth_LDADD = libplacement.la $(HWLOC_LIBS)

@@ -1,28 +1,50 @@
 /*
- * From a rank map back to a cluster and a job, and what follows from them: who crosses which switch,
- * the cost of this order and of Slurm's own.
+ * From a rank map back to a cluster and a job, and what follows from them: who crosses which
+ * switch, the cost of this order and of Slurm's own.
  */
 #include "show.h"
 #include <stdlib.h>
 #include <string.h>
 
-int tree_init(struct tree *tree, const struct cluster *c, struct berth_error *err)
+/* Switches in the order in which siblings shall stand. */
+static int *switch_order(const struct cluster *c, bool by_name)
 {
+    char **names = calloc(c->n_switches + 1, sizeof(*names));
+    int *order = calloc(c->n_switches + 1, sizeof(*order));
+    for (int s = 0; names && s < c->n_switches; s++)
+        names[s] = c->switches[s].name;
+    if (names && by_name)
+        qsort(names, c->n_switches, sizeof(*names), input_name_compare);
+    for (int s = 0; names && order && s < c->n_switches; s++)
+        order[s] = cluster_find_switch(c, names[s]);
+    if (!names) {
+        free(order);
+        order = NULL;
+    }
+    free(names);
+    return order;
+}
+
+int tree_init(struct tree *tree, const struct cluster *c, bool by_name, struct berth_error *err)
+{
+    int *order = switch_order(c, by_name);
     tree->root = -1;
     tree->child = calloc(c->n_switches + 1, sizeof(int));
     tree->sibling = calloc(c->n_switches + 1, sizeof(int));
-    if (!tree->child || !tree->sibling) {
+    if (!order || !tree->child || !tree->sibling) {
+        free(order);
         tree_clear(tree);
         return berth_error_memory(err);
     }
     for (int s = 0; s < c->n_switches; s++)
         tree->child[s] = -1;
-    for (int s = c->n_switches - 1; s >= 0; s--) {
-        int parent = c->switches[s].parent;
+    for (int i = c->n_switches - 1; i >= 0; i--) {
+        int parent = c->switches[order[i]].parent;
         int *head = parent >= 0 ? &tree->child[parent] : &tree->root;
-        tree->sibling[s] = *head;
-        *head = s;
+        tree->sibling[order[i]] = *head;
+        *head = order[i];
     }
+    free(order);
     return 0;
 }
 
@@ -97,7 +119,8 @@ fail:
     return NULL;
 }
 
-/* Nodes that nothing puts under a switch get one of their own, so that everything else need not ask. */
+/* Nodes that nothing puts under a switch get one of their own, so that everything else need not
+ * ask. */
 static int attach_rest(struct view *view, struct berth_error *err)
 {
     struct cluster *c = view->cluster;
@@ -243,6 +266,24 @@ void view_clear(struct view *view)
 
 /* ---- questions ---- */
 
+const char *view_traffic_text(const struct view *view, char *buf, size_t size)
+{
+    char bytes[TEXT_MAX];
+    size_t used = 0;
+    snprintf(buf, size, "none");
+    for (int i = 0; i < view->job.traffic.n && used < size; i++) {
+        const struct traffic_item *item = &view->job.traffic.items[i];
+        used += snprintf(buf + used, size - used, "%s%s %s %s", i ? ", " : "",
+                         view->map->mesh.axes[item->axis].name, traffic_kind_name(item->kind),
+                         text_bytes(item->bytes, bytes));
+        if (item->count != 1 && used < size)
+            used += snprintf(buf + used, size - used, " x%.6g", item->count);
+        if (item->exposed != 1 && used < size)
+            used += snprintf(buf + used, size - used, " (%.3g%% exposed)", 100 * item->exposed);
+    }
+    return buf;
+}
+
 double view_load(const struct cost *cost, int sw)
 {
     return cost->up[sw] > cost->down[sw] ? cost->up[sw] : cost->down[sw];
@@ -312,6 +353,8 @@ void view_trace(const struct view *view, const struct placement *p, int axis, in
         mark[view->leaf[p->node[berth_mesh_member(mesh, axis, group, i)]]] = 0;
 }
 
+#define TRACE_TAIL 42 /* room for " -> ... (N more), crosses M uplinks" */
+
 const char *trace_text(const struct view *view, const struct trace *trace, int axis, char *buf,
                        size_t size)
 {
@@ -329,9 +372,14 @@ const char *trace_text(const struct view *view, const struct trace *trace, int a
                  trace->crossings, (long)trace->ranks * (trace->ranks - 1) / 2);
         return buf;
     }
-    for (int i = 0; i < shown && used < size; i++)
-        used += snprintf(buf + used, size - used, "%s%.40s", i ? " -> " : "",
-                         switches[trace->stops[i]].name);
+    for (int i = 0; i < shown; i++) {
+        const char *name = switches[trace->stops[i]].name;
+        if (used + strlen(name) + TRACE_TAIL > size) {
+            shown = i;
+            break;
+        }
+        used += snprintf(buf + used, size - used, "%s%s", i ? " -> " : "", name);
+    }
     if (used < size && shown < trace->n_stops)
         used += snprintf(buf + used, size - used, " -> ... (%d more)", trace->n_stops - shown);
     if (used < size)
@@ -340,7 +388,8 @@ const char *trace_text(const struct view *view, const struct trace *trace, int a
     return buf;
 }
 
-int view_reach(const struct view *view, int axis, struct reach *out, struct berth_error *err)
+int view_reach(const struct view *view, const struct placement *p, int axis, struct reach *out,
+               struct berth_error *err)
 {
     int *mark = calloc(view->cluster->n_switches + 1, sizeof(*mark));
     struct trace trace;
@@ -348,7 +397,7 @@ int view_reach(const struct view *view, int axis, struct reach *out, struct bert
         return berth_error_memory(err);
     *out = (struct reach){.groups = berth_mesh_groups(&view->map->mesh, axis)};
     for (int g = 0; g < out->groups; g++) {
-        view_trace(view, &view->planned, axis, g, mark, &trace);
+        view_trace(view, p, axis, g, mark, &trace);
         out->one_node += trace.nodes == 1;
         out->one_leaf += trace.nodes > 1 && trace.leaves == 1;
         out->crossing += trace.leaves > 1;

@@ -10,24 +10,27 @@
 
 #define SHOW_NO_SWITCH "(no switch)" /* stands for the leaf of nodes that have none */
 
-/* Switches from above: first child and next sibling, in the order read; -1 ends. Roots are siblings. */
+/*
+ * Switches from above: first child and next sibling, in the order read or by name; -1 ends. Roots
+ * are siblings.
+ */
 struct tree {
     int root;
     int *child, *sibling;
 };
-int tree_init(struct tree *tree, const struct cluster *c, struct berth_error *err);
+int tree_init(struct tree *tree, const struct cluster *c, bool by_name, struct berth_error *err);
 void tree_clear(struct tree *tree);
 
 /* A map with the cluster and the job that its paths, ranks and traffic describe. */
 struct view {
     const struct berth_map *map;
     struct cluster *cluster;
-    struct job job;     /* its nodes in Slurm's usual order, by name */
-    int *at;            /* node of the map -> index into job.nodes */
-    int *leaf;          /* index into job.nodes -> the leaf it counts for: its first */
-    bool reference;     /* nobody said the traffic: it is the reference model's */
-    bool rates;         /* someone gave rates: predicted times mean something */
-    bool switches;      /* the map, or a file, names switches */
+    struct job job;                 /* its nodes in Slurm's usual order, by name */
+    int *at;                        /* node of the map -> index into job.nodes */
+    int *leaf;                      /* index into job.nodes -> the leaf it counts for: its first */
+    bool reference;                 /* nobody said the traffic: it is the reference model's */
+    bool rates;                     /* someone gave rates: predicted times mean something */
+    bool switches;                  /* the map, or a file, names switches */
     struct placement planned, name; /* the map's own, and Slurm's block order by node name */
     struct cost planned_cost, name_cost;
 };
@@ -40,6 +43,8 @@ int view_init(struct view *view, const struct berth_map *map, const struct input
               struct berth_error *err);
 void view_clear(struct view *view);
 
+/* "dp allreduce 8 MB, pp p2p 64 KB x4"; into buf, returns buf. */
+const char *view_traffic_text(const struct view *view, char *buf, size_t size);
 /* Bytes per step through the uplink of a switch, in the direction that carries more. */
 double view_load(const struct cost *cost, int sw);
 /* The axis whose traffic sends most bytes across leaves, else the largest. */
@@ -53,33 +58,35 @@ enum group_form view_form(const struct view *view, int axis);
 
 /* One group's way over the leaves. */
 struct trace {
-    int ranks, nodes;        /* nodes: 1 or more, counted up to 2 */
-    int leaves;              /* different leaves touched */
-    long crossings;          /* ring or chain edges, or pairs, between two leaves */
-    int n_stops;             /* leaves in the order visited, neighbours merged; may exceed TRACE_STOPS */
-    int stops[TRACE_STOPS];  /* switch indices */
-    bool closed;             /* the ring comes back to the first */
+    int ranks, nodes; /* nodes: 1 or more, counted up to 2 */
+    int leaves;       /* different leaves touched */
+    long crossings;   /* ring or chain edges, or pairs, between two leaves */
+    int n_stops;      /* leaves in the order visited, neighbours merged; may exceed TRACE_STOPS */
+    int stops[TRACE_STOPS]; /* switch indices */
+    bool closed;            /* the ring comes back to the first */
 };
 
 /* `mark` has cluster->n_switches zeroed entries and is left so. */
 void view_trace(const struct view *view, const struct placement *p, int axis, int group, int *mark,
                 struct trace *out);
-/* "leaf1 -> leaf0 -> leaf2, crosses 3 uplinks" or "inside leaf1"; into buf. */
+/* "leaf1 -> leaf0 -> leaf2, crosses 3 uplinks" or "inside leaf1"; into buf, leaves out what has no
+ * room. */
 const char *trace_text(const struct view *view, const struct trace *trace, int axis, char *buf,
                        size_t size);
 
 /* All groups of an axis counted by how far they reach. */
 struct reach {
     int groups, one_node, one_leaf, crossing; /* crossing = the rest */
-    int worst;           /* a group with most crossings */
+    int worst;                                /* a group with most crossings */
     long worst_crossings;
 };
-int view_reach(const struct view *view, int axis, struct reach *out, struct berth_error *err);
+int view_reach(const struct view *view, const struct placement *p, int axis, struct reach *out,
+               struct berth_error *err);
 
 /* ---- telling it ---- */
 
 struct show_options {
-    int axis;   /* only this axis's groups, and all of them; -1: all axes, the first groups */
+    int axis; /* only this axis's groups, and all of them; -1: all axes, the first groups */
     bool colour;
 };
 
@@ -91,7 +98,8 @@ json_t *show_json(const struct view *view); /* new reference, NULL: no memory */
 json_t *show_json_rank(const struct view *view, int rank);
 json_t *show_json_node(const struct view *view, int node);
 
-/* Writers for berth_file_save(). A drawing of the map, Slurm's name order beside it; coloured by groups of `axis`. */
+/* Writers for berth_file_save(). A drawing of the map, Slurm's name order beside it; coloured by
+ * groups of `axis`. */
 struct svg_map {
     const struct view *view;
     int axis;

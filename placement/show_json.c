@@ -1,6 +1,6 @@
 /*
- * berth show --json: what the map itself does not spell out, for scripts: how far groups reach, bytes
- * per uplink, predicted times. One object; one rank's or one node's on request.
+ * berth show --json: what the map itself does not spell out, for scripts: how far groups reach,
+ * bytes per uplink, predicted times. One object; one rank's or one node's on request.
  */
 #include "show.h"
 #include <stdlib.h>
@@ -9,7 +9,7 @@ static json_t *axis_json(const struct view *view, int axis)
 {
     const struct berth_axis *a = &view->map->mesh.axes[axis];
     struct reach reach;
-    if (view_reach(view, axis, &reach, NULL) < 0)
+    if (view_reach(view, &view->planned, axis, &reach, NULL) < 0)
         return NULL;
     return json_pack("{s:s, s:i, s:i, s:b, s:{s:i, s:i, s:i, s:i, s:I}}", "name", a->name, "size",
                      a->size, "stride", a->stride, "derived", a->over_count > 0, "groups", "count",
@@ -26,10 +26,10 @@ static json_t *uplinks_json(const struct view *view)
         const struct cost *p = &view->planned_cost, *n = &view->name_cost;
         if (c->switches[s].parent < 0 || view_load(p, s) + view_load(n, s) <= 0)
             continue;
-        json_array_append_new(
-            links, json_pack("{s:s, s:i, s:{s:f, s:f}, s:{s:f, s:f}}", "switch", c->switches[s].name,
-                             "level", c->switches[s].level, "map", "up", p->up[s], "down", p->down[s],
-                             "name_order", "up", n->up[s], "down", n->down[s]));
+        json_array_append_new(links, json_pack("{s:s, s:i, s:{s:f, s:f}, s:{s:f, s:f}}", "switch",
+                                               c->switches[s].name, "level", c->switches[s].level,
+                                               "map", "up", p->up[s], "down", p->down[s],
+                                               "name_order", "up", n->up[s], "down", n->down[s]));
     }
     return links;
 }
@@ -41,13 +41,12 @@ static json_t *traffic_json(const struct view *view)
         const struct traffic_item *item = &view->job.traffic.items[i];
         const struct cost_item *p = &view->planned_cost.items[i], *n = &view->name_cost.items[i];
         json_array_append_new(
-            items,
-            json_pack("{s:s, s:s, s:f, s:f, s:f, s:{s:f, s:f}, s:{s:f, s:f}}", "axis",
-                      view->map->mesh.axes[item->axis].name, "collective",
-                      traffic_kind_name(item->kind), "bytes", item->bytes, "count", item->count,
-                      "exposed", item->exposed, "map", "seconds", p->seconds, "bytes_above_leaf",
-                      p->bytes_leaf, "name_order", "seconds", n->seconds, "bytes_above_leaf",
-                      n->bytes_leaf));
+            items, json_pack("{s:s, s:s, s:f, s:f, s:f, s:{s:f, s:f}, s:{s:f, s:f}}", "axis",
+                             view->map->mesh.axes[item->axis].name, "collective",
+                             traffic_kind_name(item->kind), "bytes", item->bytes, "count",
+                             item->count, "exposed", item->exposed, "map", "seconds", p->seconds,
+                             "bytes_above_leaf", p->bytes_leaf, "name_order", "seconds", n->seconds,
+                             "bytes_above_leaf", n->bytes_leaf));
     }
     return items;
 }
@@ -70,11 +69,10 @@ static json_t *coords_json(const struct berth_map *map, int rank)
 {
     json_t *coords = json_object();
     for (int a = 0; a < berth_mesh_count(&map->mesh); a++)
-        json_object_set_new(coords, map->mesh.axes[a].name,
-                            json_pack("{s:i, s:i, s:i}", "coord",
-                                      berth_mesh_coord(&map->mesh, a, rank), "size",
-                                      map->mesh.axes[a].size, "group",
-                                      berth_mesh_group(&map->mesh, a, rank)));
+        json_object_set_new(
+            coords, map->mesh.axes[a].name,
+            json_pack("{s:i, s:i, s:i}", "coord", berth_mesh_coord(&map->mesh, a, rank), "size",
+                      map->mesh.axes[a].size, "group", berth_mesh_group(&map->mesh, a, rank)));
     return coords;
 }
 
@@ -82,9 +80,9 @@ json_t *show_json_rank(const struct view *view, int rank)
 {
     const struct berth_map *map = view->map;
     int node = berth_map_node_of(map, rank), slot = berth_map_slot(map, rank);
-    json_t *json = json_pack("{s:i, s:s, s:i, s:o}", "rank", rank, "node", map->nodes[node].name,
-                             "local_rank", berth_map_local_rank(map, rank), "axes",
-                             coords_json(map, rank));
+    json_t *json =
+        json_pack("{s:i, s:s, s:i, s:o}", "rank", rank, "node", map->nodes[node].name, "local_rank",
+                  berth_map_local_rank(map, rank), "axes", coords_json(map, rank));
     if (slot >= 0)
         json_object_set_new(json, "slot", json_integer(slot));
     if (berth_map_gpu(map, rank))

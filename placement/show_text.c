@@ -1,6 +1,6 @@
 /*
- * berth show as text: the mesh, who runs where, how far each axis's groups reach, and what goes over
- * each leaf's uplink beside Slurm's name order. Large maps are summarised, never cut silently.
+ * berth show as text: the mesh, who runs where, how far each axis's groups reach, and what goes
+ * over each leaf's uplink beside Slurm's name order. Large maps are summarised, never cut silently.
  */
 #include "hostlist.h"
 #include "meshspec.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NODES_FULL 64  /* up to so many nodes each has its line; above, each leaf has */
+#define NODES_FULL 64 /* up to so many nodes each has its line; above, each leaf has */
 #define LEAVES_SHOWN 32
 #define GROUPS_SHOWN 4
 #define BAR_WIDTH 24
@@ -77,6 +77,9 @@ static void print_mesh(const struct view *view, FILE *out)
             fprintf(out, "%s%s", i ? "+" : ", over ", mesh->axes[axis->over_first + i].name);
         fputc('\n', out);
     }
+    char traffic[512];
+    fprintf(out, "traffic per step: %s%s\n", view->reference ? "reference model: " : "",
+            view_traffic_text(view, traffic, sizeof(traffic)));
     fprintf(out, "%s\n", map->hash);
 }
 
@@ -210,7 +213,7 @@ static int print_axis(const struct view *view, int axis, bool all, FILE *out,
     int *mark = calloc(view->cluster->n_switches + 1, sizeof(*mark));
     if (!mark)
         return berth_error_memory(err);
-    if (view_reach(view, axis, &reach, err) < 0) {
+    if (view_reach(view, &view->planned, axis, &reach, err) < 0) {
         free(mark);
         return -1;
     }
@@ -230,19 +233,22 @@ static int print_axis(const struct view *view, int axis, bool all, FILE *out,
 static void print_item(const struct view *view, int i, FILE *out)
 {
     const struct traffic_item *item = &view->job.traffic.items[i];
-    const struct cost_item *planned = &view->planned_cost.items[i], *name = &view->name_cost.items[i];
+    const struct cost_item *planned = &view->planned_cost.items[i],
+                           *name = &view->name_cost.items[i];
     char a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX], d[TEXT_MAX];
     fprintf(out, "  %-8s %-13s %9s %9s", view->map->mesh.axes[item->axis].name,
             traffic_kind_name(item->kind), text_bytes(planned->bytes_leaf, a),
             text_bytes(name->bytes_leaf, b));
     if (view->rates)
-        fprintf(out, " %11s %9s", text_seconds(planned->seconds, c), text_seconds(name->seconds, d));
+        fprintf(out, " %11s %9s", text_seconds(planned->seconds, c),
+                text_seconds(name->seconds, d));
     fputc('\n', out);
 }
 
 static void print_recorded(const struct view *view, FILE *out)
 {
-    json_t *cost = view->map->cost, *usual = json_object_get(json_object_get(cost, "default"), "name");
+    json_t *cost = view->map->cost,
+           *usual = json_object_get(json_object_get(cost, "default"), "name");
     json_t *planned = json_object_get(cost, "seconds"), *name = json_object_get(usual, "seconds");
     char a[TEXT_MAX], b[TEXT_MAX];
     if (!json_is_number(planned))
@@ -268,7 +274,8 @@ static void print_cost(const struct view *view, FILE *out)
     if (!view->rates)
         fputs("  (no rates known: --cluster FILE gives times too)\n", out);
     if (view->reference)
-        fputs("  (these are the reference model's bytes: `berth map --traffic` takes the job's)\n", out);
+        fputs("  (these are the reference model's bytes: `berth map --traffic` takes the job's)\n",
+              out);
 }
 
 /* ---- uplinks ---- */
@@ -328,7 +335,8 @@ int show_text(const struct view *view, const struct show_options *o, FILE *out,
 {
     const struct berth_mesh *mesh = &view->map->mesh;
     print_mesh(view, out);
-    heading(o, out, view->switches ? "Leaf switches, nodes, ranks" : "Nodes and ranks (no switches known)");
+    heading(o, out,
+            view->switches ? "Leaf switches, nodes, ranks" : "Nodes and ranks (no switches known)");
     if (print_places(view, out, err) < 0)
         return -1;
     heading(o, out, "Groups and the leaves they cross");
@@ -337,8 +345,9 @@ int show_text(const struct view *view, const struct show_options *o, FILE *out,
             return -1;
     if (o->axis >= 0 || !view->switches)
         return 0;
-    heading(o, out, view->rates ? "Bytes that leave a leaf, and time, per step"
-                                : "Bytes that leave a leaf per step");
+    heading(o, out,
+            view->rates ? "Bytes that leave a leaf, and time, per step"
+                        : "Bytes that leave a leaf per step");
     print_cost(view, out);
     heading(o, out, "Bytes over each uplink per step, the busier direction");
     return print_uplinks(view, out, err);
@@ -353,7 +362,8 @@ int show_text_rank(const struct view *view, int rank, FILE *out, struct berth_er
     int slot = berth_map_slot(map, rank);
     const char *gpu = berth_map_gpu(map, rank);
     fprintf(out, "rank %d: node %s, local rank %d", rank,
-            berth_map_node_name(map, berth_map_node_of(map, rank)), berth_map_local_rank(map, rank));
+            berth_map_node_name(map, berth_map_node_of(map, rank)),
+            berth_map_local_rank(map, rank));
     if (slot >= 0)
         fprintf(out, ", slot %d%s%s", slot, gpu ? ", GPU " : "", gpu ? gpu : "");
     for (int level = 0;; level++) {
