@@ -1,0 +1,114 @@
+#!/bin/bash
+# What takes longer than CI may: every fixed case five times in alternation, srun with the plugin and
+# without it, the benchmarks, and ten minutes of each fuzzer. Judges the figures against what docs/soak.md
+# promises, and writes that file anew: commit, date, command, figures. As root, about an hour and a half
+# with everything; name parts to run only them.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+top=$PWD
+build=$top/build/soak
+out=$top/build/soak-results
+cluster=$top/tests/cluster/cluster
+parts=("$@")
+[ $# -gt 0 ] || parts=(cases overhead bench fuzz)
+passed=0 failed=0
+
+say() { printf '\n== %s (%ds)\n' "$*" "$SECONDS"; }
+
+# judge WHAT CONDITION(awk): one promise
+judge() {
+    if awk "BEGIN { exit !($2) }"; then
+        echo "ok   $1"
+        passed=$((passed + 1))
+    else
+        echo "FAIL $1"
+        failed=$((failed + 1))
+    fi
+}
+
+prepare() {
+    contrib/packages.sh install test
+    ./autogen.sh >"$out/autogen.log" 2>&1
+    mkdir -p "$build"
+    (cd "$build" && "$top/configure" --enable-werror >configure.log && make -s -j"$(nproc)" && make -s -j"$(nproc)" \
+        tests/bench/bench_map_open tests/bench/bench_mapper) >"$out/build.log" 2>&1 || { cat "$out/build.log"; exit 1; }
+}
+
+cases() {
+    local case against predicted berth ratio_predicted ratio
+    "$cluster" up >"$out/cluster.log" || { cat "$out/cluster.log"; return; }
+    BERTH_BUILD=$build tests/cluster/compare --pairs 5 --steps 5 --out "$out" all | tee "$out/cases.txt"
+    "$cluster" down
+    while IFS=$'\t' read -r case against predicted _ berth _ ratio_predicted ratio _; do
+        case $case/$against in
+        T1/name) judge "T1: at least 2.5 times faster than name order ($ratio)" "$ratio >= 2.5" ;;
+        T2/topology) judge "T2: at least 1.9 times faster than topology order ($ratio)" "$ratio >= 1.9" ;;
+        esac
+        case $case in T[1-9]) # the cases that this version answers for
+            [ "$against" = name ] || judge "$case: not over 3 % slower than topology order ($ratio)" "$ratio >= 0.97"
+            judge "$case against $against: predicted ratio $ratio_predicted within 15 % of measured $ratio" \
+                "$ratio_predicted / $ratio <= 1.15 && $ratio / $ratio_predicted <= 1.15" ;;
+        esac
+    done <"$out/summary.tsv"
+}
+
+overhead() {
+    tests/bench/srun_overhead.sh --build "$build" --pairs 100 | tee "$out/overhead.txt"
+    local low
+    low=$(sed -n 's/.*95 % interval \[\([-0-9.]*\),.*/\1/p' "$out/overhead.txt")
+    judge "srun without --berth: at most 1 ms slower with the plugin (the interval starts at ${low:-nothing} ms)" \
+        "${low:-99} <= 1"
+}
+
+bench() {
+    "$build/tests/bench/bench_map_open" | tee "$out/map_open.txt"
+    "$build/tests/bench/bench_mapper" | tee "$out/mapper.txt"
+}
+
+fuzz() {
+    local dir=$top/build/fuzz target name
+    mkdir -p "$dir"
+    (cd "$dir" && "$top/configure" CC=clang --enable-fuzzers --enable-sanitizers >configure.log &&
+        make -s -j"$(nproc)" fuzzers) >"$out/fuzz-build.log" 2>&1 || { cat "$out/fuzz-build.log"; failed=$((failed + 1)); return; }
+    for target in "$dir"/tests/fuzz/fuzz_*[a-z]; do
+        name=${target##*/fuzz_}
+        mkdir -p "$dir/corpus/$name"
+        if "$target" -max_total_time="${SOAK_FUZZ_SECONDS:-600}" -rss_limit_mb=2048 -timeout=10 -artifact_prefix="$out/" \
+            "$dir/corpus/$name" "$top/tests/fuzz/corpus/$name" >"$out/fuzz-$name.log" 2>&1; then
+            passed=$((passed + 1))
+            echo "ok   fuzz $name: $(tail -n 1 "$out/fuzz-$name.log")" | tee -a "$out/fuzz.txt"
+        else
+            failed=$((failed + 1))
+            echo "FAIL fuzz $name"
+            tail -n 40 "$out/fuzz-$name.log"
+        fi
+    done
+}
+
+write_page() {
+    {
+        echo "# The long tests' last result"
+        echo
+        echo "Command: \`tests/soak.sh${1:+ $1}\`, commit $(git describe --always --dirty), $(date -u +%Y-%m-%d), on $(nproc) cores. $passed passed, $failed failed."
+        for page in cases overhead map_open mapper fuzz; do
+            [ -s "$out/$page.txt" ] || continue
+            printf '\n## %s\n\n' "$page"
+            sed 's/^/    /; s/ *$//' "$out/$page.txt"
+        done
+    } >docs/soak.md
+}
+
+[ "$(id -u)" = 0 ] || { echo "soak.sh: this needs root (it starts a Slurm cluster)" >&2; exit 2; }
+rm -rf "$out"
+mkdir -p "$out"
+trap '"$cluster" down' EXIT
+prepare
+for part in "${parts[@]}"; do
+    case $part in
+    cases | overhead | bench | fuzz) say "$part"; $part ;;
+    *) echo "soak.sh: no part '$part': cases, overhead, bench, fuzz" >&2; exit 2 ;;
+    esac
+done
+write_page "$*"
+printf '\n%d passed, %d failed\n' "$passed" "$failed"
+[ "$failed" = 0 ]
