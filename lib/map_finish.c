@@ -120,16 +120,28 @@ static bool path_is_sound(const struct berth_path *path)
     return sound;
 }
 
-static int check_paths(const struct berth_map *map, int i, struct berth_error *err)
+static int refuse_path(int node, int k, struct berth_error *err)
 {
-    const struct berth_map_node *node = &map->nodes[i];
-    for (int k = 0; k < node->n_paths; k++) {
-        int path = map->node_paths[node->first_path + k];
-        if (path < 0 || path >= map->n_paths || !path_is_sound(&map->paths[path]))
-            return berth_error_set(err, BERTH_EINPUT,
-                                   "nodes[%d].paths[%d]: a path is at most %d switches, and their "
-                                   "names and the NIC's 1 to %d printable ASCII characters",
-                                   i, k, BERTH_LEVELS_MAX, BERTH_NAME_MAX);
+    return berth_error_set(
+        err, BERTH_EINPUT,
+        "nodes[%d].paths[%d]: a path is at most %d switches, and their names and "
+        "the NIC's 1 to %d printable ASCII characters",
+        node, k, BERTH_LEVELS_MAX, BERTH_NAME_MAX);
+}
+
+/* Each path once, however many nodes share it; a node is looked for only to say where. */
+static int check_paths(const struct berth_map *map, struct berth_error *err)
+{
+    int bad = 0;
+    while (bad < map->n_paths && path_is_sound(&map->paths[bad]))
+        bad++;
+    for (int i = 0; i < map->n_nodes; i++) {
+        const struct berth_map_node *node = &map->nodes[i];
+        for (int k = 0; k < node->n_paths; k++) {
+            int path = map->node_paths[node->first_path + k];
+            if (path < 0 || path >= map->n_paths || path == bad)
+                return refuse_path(i, k, err);
+        }
     }
     return 0;
 }
@@ -216,24 +228,34 @@ static void hash_mesh(struct sha256 *sha, const struct berth_mesh *mesh)
     }
 }
 
+/* "NODE:SLOT\n" of one rank; returns its end. */
+static char *put_rank(const struct berth_map *map, int rank, char *to)
+{
+    int slot = map->node_slots[map->rank_at[rank]];
+    to = stpcpy(to, map->nodes[map->rank_node[rank]].name);
+    *to++ = ':';
+    if (slot < 0)
+        *to++ = '-';
+    else
+        to = put_number(to, slot);
+    *to++ = '\n';
+    return to;
+}
+
 static void compute_hash(struct berth_map *map)
 {
     struct sha256 sha;
-    char line[BERTH_NAME_MAX + 16];
+    char text[4096], *to = text;
     sha256_init(&sha);
     hash_mesh(&sha, &map->mesh);
     for (int rank = 0; rank < map->mesh.world; rank++) {
-        const char *name = map->nodes[map->rank_node[rank]].name;
-        int slot = map->node_slots[map->rank_at[rank]];
-        char *to = stpcpy(line, name);
-        *to++ = ':';
-        if (slot < 0)
-            *to++ = '-';
-        else
-            to = put_number(to, slot);
-        *to++ = '\n';
-        sha256_add(&sha, line, to - line);
+        to = put_rank(map, rank, to);
+        if (text + sizeof(text) - to < BERTH_NAME_MAX + 16) {
+            sha256_add(&sha, text, to - text);
+            to = text;
+        }
     }
+    sha256_add(&sha, text, to - text);
     memcpy(map->hash, "sha256:", 7);
     sha256_hex(&sha, map->hash + 7);
 }
@@ -247,8 +269,10 @@ int berth_map_finish(struct berth_map *map, struct berth_error *err)
             return -1;
     }
     for (int i = 0; i < map->n_nodes; i++)
-        if (check_slots(map, i, err) || check_paths(map, i, err))
+        if (check_slots(map, i, err))
             return -1;
+    if (check_paths(map, err))
+        return -1;
     const json_t *traffic = json_object_get(map->source, "traffic");
     if (traffic && !json_is_string(traffic))
         return berth_error_set(err, BERTH_EINPUT, "source.traffic: a string is expected");

@@ -37,8 +37,9 @@ static void schedule(uint32_t W[64], const unsigned char *p)
 static inline void step(uint32_t a, uint32_t b, uint32_t c, uint32_t *d, uint32_t e, uint32_t f,
                         uint32_t g, uint32_t *h, uint32_t KW)
 {
-    uint32_t T1 = *h + (rotr(e, 6) ^ rotr(e, 11) ^ rotr(e, 25)) + ((e & f) ^ (~e & g)) + KW;
-    uint32_t T2 = (rotr(a, 2) ^ rotr(a, 13) ^ rotr(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
+    uint32_t Ch = g ^ (e & (f ^ g)), Maj = (a & b) | (c & (a | b)); /* as 4.1.2, in fewer steps */
+    uint32_t T1 = *h + (rotr(e, 6) ^ rotr(e, 11) ^ rotr(e, 25)) + Ch + KW;
+    uint32_t T2 = (rotr(a, 2) ^ rotr(a, 13) ^ rotr(a, 22)) + Maj;
     *d += T1;
     *h = T1 + T2;
 }
@@ -78,10 +79,12 @@ void sha256_add(struct sha256 *sha, const void *data, size_t size)
         size_t used = sha->bytes % 64, part = 64 - used;
         if (part > size)
             part = size;
-        memcpy(sha->block + used, p, part);
-        sha->bytes += part, p += part, size -= part;
+        if (part < 64)
+            memcpy(sha->block + used, p, part);
+        sha->bytes += part;
         if (sha->bytes % 64 == 0)
-            compress(sha->state, sha->block);
+            compress(sha->state, part < 64 ? sha->block : p);
+        p += part, size -= part;
     }
 }
 
