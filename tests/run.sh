@@ -3,7 +3,7 @@
 # sanitizers, a minute of fuzzing, the installed tree, the command line, and the plugin on a real Slurm
 # cluster. Closes with "N passed, N failed, N skipped". As root; --no-cluster leaves out what needs root.
 set -uo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 2
 top=$PWD
 logs=$top/build/test-logs
 cluster=$top/tests/cluster/cluster
