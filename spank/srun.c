@@ -205,6 +205,30 @@ static void facts_fill(const struct srun_side *s, struct facts *f)
     f->helper = srun_args_is_helper(s->args.program);
 }
 
+/*
+ * One task per node may mean one launcher per node, and then GPUs decide. salloc does not tell their number:
+ * the nodes' own does, for this one question.
+ */
+static void find_gpus(struct berth_context *ctx, struct facts *f, const char *nodelist, char *const *names)
+{
+    struct srun_side *s = &ctx->srun;
+    long gpus = 0;
+
+    if (f->gpus || f->helper || f->tasks != f->nodes || !(f->open || f->fixed > f->tasks))
+        return;
+    if (!s->cluster && !s->failed) {
+        s->cluster = solve_cluster(&ctx->site, nodelist, &s->error);
+        s->failed = !s->cluster;
+    }
+    for (int i = 0; s->cluster && i < f->nodes; i++) {
+        int node = cluster_find_node(s->cluster, names[i]);
+        if (node < 0 || s->cluster->nodes[node].gpus < 1)
+            return;
+        gpus += s->cluster->nodes[node].gpus;
+    }
+    f->gpus = gpus > BERTH_WORLD_MAX ? 0 : (int)gpus;
+}
+
 /* The tasks that layout puts on each node: Slurm's own numbers where they make the world, else even ones. */
 static int *layout_seats(const struct srun_side *s, int world)
 {
@@ -304,6 +328,8 @@ static void early(struct berth_context *ctx)
     facts.nodes = s->args.nodes ? s->args.nodes : s->job.n_nodes;
     facts.tasks = step_tasks(s, facts.nodes);
     facts_fill(s, &facts);
+    if (facts.nodes == s->job.n_nodes)
+        find_gpus(ctx, &facts, s->job.nodelist, s->job.names);
     decide(&facts, &decision);
     if (decision.world == 0)
         return;
@@ -531,6 +557,7 @@ int berth_srun_step(struct berth_context *ctx, spank_t spank)
     facts.followed = s->requested && followed(&step, s->solution.map);
     if (!spank_get_item(spank, S_JOB_ARGV, &argc, &argv) && argc > 0)
         facts.helper = srun_args_is_helper(argv[0]);
+    find_gpus(ctx, &facts, step.layout->node_list, step.names);
     rc = act(ctx, &step, &facts);
 done:
     step_clear(&step);

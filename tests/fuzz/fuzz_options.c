@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!options_parse(text, &options, &err)) {
         if (!options.off && !options.help && !options.mesh == !options.map)
             abort();
-        if (options.mesh && options.fixed < 1)
+        if (options.mesh && !options.off && !options.help && options.fixed < 1)
             abort();
         options_clear(&options);
     }
