@@ -5,7 +5,7 @@ setup() {
     CASES=$(cd "$BATS_TEST_DIRNAME/../data/cases" && pwd)
     export T=$CASES/t.topology.conf
     cd "$BATS_TEST_TMPDIR" || return 1
-    unset SLURM_JOB_ID SLURM_JOB_NODELIST
+    unset "${!SLURM_@}" "${!BERTH_@}"
 }
 
 # must CODE COMMAND...: runs it; keeps stdout in the file out, stderr in err.

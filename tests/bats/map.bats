@@ -93,6 +93,42 @@ load berth
     must 0 "$BERTH" map --topology "$T" --slots 2 --mesh tp4,dp5 --wide-tp -q
 }
 
+# scontrol is replaced by a script of its words; berth asks it only where it does not run as root.
+@test "inside an allocation nodes, tasks and switches come from Slurm" {
+    local as=()
+    if [ "$(id -u)" -eq 0 ]; then
+        as=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+        chmod a+rx . .. "$BATS_RUN_TMPDIR" && "${as[@]}" "$BERTH" --version >out 2>&1 || skip "no other user can run $BERTH"
+    fi
+    cat >scontrol <<'SLURM'
+#!/bin/bash
+case "$*" in
+*topology*)
+    echo 'SwitchName=leaf0 Level=0 LinkSpeed=1 Nodes=n[00,03,06]'
+    echo 'SwitchName=leaf1 Level=0 LinkSpeed=1 Nodes=n[01,04,07-09]'
+    echo 'SwitchName=leaf2 Level=0 LinkSpeed=1 Nodes=n[02,05]'
+    echo 'SwitchName=spine Level=1 LinkSpeed=1 Nodes=n[00-09] Switches=leaf[0-2]' ;;
+*node*) for i in 0 1 2 3 4 5 6 7 8 9; do echo "NodeName=n0$i Gres=gpu:2 NodeAddr=n0$i"; done ;;
+esac
+SLURM
+    chmod 755 scontrol
+    export BERTH_SCONTROL=$PWD/scontrol SLURM_JOB_ID=5 SLURM_JOB_NUM_NODES=10
+    export SLURM_JOB_NODELIST='n[00-09]' SLURM_TASKS_PER_NODE='1(x10)' SLURM_NTASKS=10
+    must 0 "${as[@]}" "$BERTH" map --mesh dp10 --traffic dp:allreduce:8MB
+    is 10 "$(value out "j['world']")"
+    is 3 "$(value out "j['cost']['axes']['dp']['edges_above_leaf']")"
+    must 1 "${as[@]}" "$BERTH" map --mesh dp20
+    unset SLURM_NTASKS
+    export SLURM_GPUS_ON_NODE=2
+    must 0 "${as[@]}" "$BERTH" map --mesh tp2,dp10 -q
+    is 20 "$(value out "j['world']")"
+    # files given: Slurm is not asked
+    BERTH_SCONTROL=/bin/false must 0 "${as[@]}" "$BERTH" map --topology "$T" --nodes 'n[00-02]' \
+        --slots 1 --mesh dp3 -q
+    BERTH_SCONTROL=/bin/false must 2 "${as[@]}" "$BERTH" map --mesh dp10
+    is 1 "$(wc -l <err)"
+}
+
 @test "help names every option, version is one line" {
     must 0 "$BERTH" map --help
     says out '^usage: berth map' '--mesh' '--traffic' '--method' '--output'
