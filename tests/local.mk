@@ -2,7 +2,7 @@
 # line or a cluster.
 if HAVE_CMOCKA
 unit_tests = \
-	tests/unit/test_mesh tests/unit/test_map tests/unit/test_map_pack tests/unit/test_sha256 \
+	tests/unit/test_mesh tests/unit/test_map tests/unit/test_map_pack tests/unit/test_map_write tests/unit/test_sha256 \
 	tests/unit/test_hostlist tests/unit/test_cluster tests/unit/test_topology \
 	tests/unit/test_model tests/unit/test_hwloc tests/unit/test_slurm tests/unit/test_shared_data \
 	tests/unit/test_meshspec tests/unit/test_traffic tests/unit/test_cost tests/unit/test_mapper \
@@ -55,4 +55,5 @@ fuzzers: $(fuzz_targets)
 
 include tests/bench/local.mk
 
+EXTRA_DIST += tests/unit/map_fixture.h tests/unit/exports.sh
 EXTRA_DIST += tests/fuzz/replay.sh tests/fuzz/replay.c tests/fuzz/corpus tests/data tests/bats tests/cluster
