@@ -9,6 +9,8 @@ start_limit=60 # seconds until every node must be idle
 
 slurm_find() {
     [ -n "$prefix" ] || return 0
+    prefix=$(realpath -m "$prefix")
+    [[ $prefix != /tmp/* ]] || die "--prefix $prefix: every node has its own /tmp, install it elsewhere"
     [ -x "$prefix/sbin/slurmctld" ] || die "--prefix $prefix: there is no sbin/slurmctld in it"
     PATH=$prefix/bin:$prefix/sbin:$PATH
 }
@@ -145,6 +147,7 @@ start() {
             fd=${fd##*/}
             [ "$fd" -le 2 ] || [ "$fd" = 255 ] || eval "exec $fd>&-"
         done
+        cd "$state" || exit # each node has its own /tmp: a folder there could be gone
         exec setsid "$@" </dev/null >>"$state/log/$name.out" 2>&1
     ) &
     echo "$! $(start_time $!)" >"$state/pid/$name"
@@ -221,20 +224,21 @@ daemons_dead_or() {
 
 # ---- down ----
 
-# What is ours: recorded daemons, everything in the namespaces, and clients that use our slurm.conf.
+# What is ours: the recorded daemons' sessions, everything in the namespaces, and clients that use our
+# slurm.conf. A session outlives its leader (slurmctld has a helper), and its number is not given to
+# another process before its last member ends: only a leader that started at another time is not ours.
 our_pids() {
-    local file name pid
+    local file name pid since now
     for file in "$state"/pid/*; do
-        [ -e "$file" ] || continue
-        process_alive "$file" || continue
-        pid=$(cut -d' ' -f1 "$file")
-        echo "$pid"
-        ps -o pid= -s "$pid" || true # slurmctld's helper process is in its session
+        read -r pid since <"$file" || continue
+        now=$(start_time "$pid")
+        [ "${now:-$since}" = "$since" ] || continue
+        ps -o pid=,stat= -s "$pid" | awk '$2 !~ /^Z/ { print $1 }'
     done
     for name in $(network_namespaces); do
         ip netns pids "$name" || true
     done
-    for pid in $(pgrep -x 'srun|salloc|sbatch|slurmctld|slurmscriptd|slurmd|slurmstepd' || true); do
+    for pid in $(ps -eo pid=,comm= | awk '$2 ~ /^(srun|salloc|sbatch|slurm.*)$/ { print $1 }'); do
         tr '\0' '\n' <"/proc/$pid/environ" 2>/dev/null | grep -qx "SLURM_CONF=$state/slurm.conf" &&
             echo "$pid"
     done
