@@ -295,11 +295,14 @@ static void gives_up_in_time(void **state)
 
 static void says_that_it_is_missing(void **state)
 {
+    const char *preload = getenv("LD_PRELOAD");
     struct berth_error err = {0};
-    char *path = strdup(getenv("PATH"));
     size_t size;
 
     (void)state;
+    if (preload && strstr(preload, "valgrind"))
+        skip(); /* under valgrind posix_spawn cannot see that exec failed */
+    char *path = strdup(getenv("PATH"));
     setenv("PATH", "/nonexistent", 1);
     assert_null(slurm_scontrol(show_x, 10, &size, &err));
     setenv("PATH", path, 1);
@@ -352,7 +355,9 @@ static void survives_closed_streams(void **state)
         for (int fd = 0; fd < 3; fd++)
             close(fd);
         char *text = slurm_scontrol(show_x, 10, &size, NULL);
-        _exit(text && strcmp(text, "out\n") == 0 ? 0 : 1);
+        int right = text && strcmp(text, "out\n") == 0;
+        free(text);
+        _exit(right ? 0 : 1);
     }
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
