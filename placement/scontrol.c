@@ -263,6 +263,10 @@ static int judge(struct run *r, int status)
 {
     const char *why = complaint(r);
 
+    /* where the controller is away, `show topology` complains, prints nothing and succeeds [22.05]
+     */
+    if (status == 0 && r->n_out == 0 && *why)
+        return berth_error_set(r->err, BERTH_ESYSTEM, "no output: %s", why);
     if (status == 0)
         return 0;
     if (WIFSIGNALED(status))

@@ -176,15 +176,18 @@ void slurm_job_clear(struct slurm_job *job)
 /* ---- the cluster ---- */
 
 /*
- * True if Slurm has no topology to show. 22.05's topology/none then prints nothing on stdout and
- * succeeds; where a later one fails, its configuration tells this from a controller that is away.
+ * True if Slurm has no topology to show. With topology/none 22.05 says so in these words [tried on
+ * 22.05.8]; where another version fails in another
+ * way, its configuration tells this from a controller that is away.
  */
-static bool has_no_topology(void)
+static bool has_no_topology(const struct berth_error *complaint)
 {
     static const char *const args[] = {"show", "config", NULL};
     static const char *const flat[] = {"none", "default", "flat"};
     size_t size;
     bool none = false;
+    if (strstr(complaint->text, "No topology information available"))
+        return true;
     char *text = slurm_scontrol(args, SCONTROL_SECONDS, &size, NULL);
     const char *value = text ? strcasestr(text, "TopologyPlugin") : NULL;
 
@@ -205,12 +208,16 @@ static struct cluster *topology_from_scontrol(struct berth_error *err)
 {
     static const char *const args[] = {"show", "topology", NULL};
     static const char *const name = "scontrol show topology";
+    struct berth_error complaint = {0};
     struct cluster *c;
     size_t size;
-    char *text = slurm_scontrol(args, SCONTROL_SECONDS, &size, err);
+    char *text = slurm_scontrol(args, SCONTROL_SECONDS, &size, &complaint);
 
-    if (!text && !has_no_topology())
+    if (!text && !has_no_topology(&complaint)) {
+        if (err)
+            *err = complaint;
         return NULL;
+    }
     c = cluster_read_topology(name, text ? text : "", text ? size : 0, err);
     free(text);
     return c;
