@@ -1,6 +1,6 @@
 /*
- * The decision table. Rows are tried from the most to the least certain reason to stay out, then layout,
- * then remap; the first that applies decides.
+ * The decision table. Rows are tried from the most to the least certain reason to stay out, then
+ * layout, then remap; the first that applies decides.
  */
 #include "config.h"
 
@@ -11,7 +11,8 @@
 
 const char *decide_action_name(enum action action)
 {
-    static const char *const names[] = {"nothing", "line", "stop", "layout", "remap", "remap-nodes"};
+    static const char *const names[] = {"nothing", "line",  "stop",
+                                        "layout",  "remap", "remap-nodes"};
     return names[action];
 }
 
@@ -60,24 +61,29 @@ static int fitting_world(const struct facts *f, struct decision *out)
     int world = f->open ? open_world(f) : f->fixed;
 
     if (f->open && !world) {
-        say(out, "the mesh's sizes make %d, which does not divide this step's %d tasks%s; it runs as "
-            "Slurm would", f->fixed, f->tasks, f->gpus ? " or its GPUs" : "");
+        say(out,
+            "the mesh's sizes make %d, which does not divide this step's %d tasks%s; it runs as "
+            "Slurm would",
+            f->fixed, f->tasks, f->gpus ? " or its GPUs" : "");
         return 0;
     }
     if (f->tasks == world)
         return world;
     if (f->tasks != f->nodes || f->tasks > world) {
-        say(out, "the mesh has %d ranks, this step %d tasks on %d nodes; it runs as Slurm would", world,
-            f->tasks, f->nodes);
+        say(out, "the mesh has %d ranks, this step %d tasks on %d nodes; it runs as Slurm would",
+            world, f->tasks, f->nodes);
         return 0;
     }
     if (f->gpus && world > f->gpus) {
-        say(out, "the mesh has %d ranks, the %d nodes of this step have %d GPUs; it runs as Slurm would",
+        say(out,
+            "the mesh has %d ranks, the %d nodes of this step have %d GPUs; it runs as Slurm would",
             world, f->nodes, f->gpus);
         return 0;
     }
     if (world != f->gpus && world % f->nodes) {
-        say(out, "%d nodes without known GPUs or slots cannot share %d ranks evenly; it runs as Slurm would",
+        say(out,
+            "%d nodes without known GPUs or slots cannot share %d ranks evenly; it runs as Slurm "
+            "would",
             f->nodes, world);
         return 0;
     }
@@ -96,11 +102,13 @@ static const char *never_layout(const struct facts *f)
 
     if (!f->in_job)
         return "srun makes its own allocation";
-    if (args->given & (SRUN_NODELIST | SRUN_EXCLUDE | SRUN_RELATIVE | SRUN_DISTRIBUTION | SRUN_NO_ALLOCATE))
+    if (args->given &
+        (SRUN_NODELIST | SRUN_EXCLUDE | SRUN_RELATIVE | SRUN_DISTRIBUTION | SRUN_NO_ALLOCATE))
         return "one of -w, -x, -r, -m, -Z is given";
     if (args->given & SRUN_HOSTFILE)
         return "SLURM_HOSTFILE is set";
-    if (args->given & SRUN_NODES && (f->slurm_release >= DECIDE_HOSTFILE_NODES || args->nodes != f->job_nodes))
+    if (args->given & SRUN_NODES &&
+        (f->slurm_release >= DECIDE_HOSTFILE_NODES || args->nodes != f->job_nodes))
         return "-N is given";
     if (args->given & SRUN_JOBID)
         return "--jobid is given";
@@ -133,7 +141,8 @@ static void report_local_rank(const struct facts *f, struct decision *out)
 {
     out->keep_local_rank = srun_args_hide_peers(f->args) && out->action != DECIDE_REMAP_NODES;
     if (out->keep_local_rank && !out->text[0])
-        say(out, "each task sees only its own GPUs, so LOCAL_RANK is left alone (BERTH_LOCAL_RANK is set)");
+        say(out, "each task sees only its own GPUs, so LOCAL_RANK is left alone (BERTH_LOCAL_RANK "
+                 "is set)");
 }
 
 /* Before the step exists: layout where it is safe. */
@@ -157,7 +166,8 @@ static void choose_late(const struct facts *f, struct decision *out)
     else if (f->requested)
         say(out, "Slurm did not lay the tasks out as asked: remap");
     else if (f->mode == MODE_LAYOUT)
-        say(out, "mode=layout is not possible here (%.150s): remap", why ? why : "srun's arguments do not tell");
+        say(out, "mode=layout is not possible here (%.150s): remap",
+            why ? why : "srun's arguments do not tell");
 }
 
 static void choose(const struct facts *f, struct decision *out)

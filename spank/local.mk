@@ -16,4 +16,6 @@ spank_berth_la_LIBADD = libspankcore.la
 spank_berth_la_LDFLAGS = -module -avoid-version -shared -Wl,-z,relro -Wl,-z,now \
 	-Wl,--version-script=$(srcdir)/spank/spank_berth.map
 endif
+dist_man_MANS += man/spank_berth.8
+dist_doc_DATA += contrib/berth.conf
 EXTRA_DIST += spank/spank_berth.map

@@ -1,6 +1,6 @@
 /*
- * Map files of running steps. The owner that the directory must have is the effective user, which is root
- * in slurmstepd's hooks and the test's own user in the unit tests.
+ * Map files of running steps. The owner that the directory must have is the effective user, which
+ * is root in slurmstepd's hooks and the test's own user in the unit tests.
  */
 #include "config.h"
 
@@ -21,17 +21,17 @@ static int open_directory(const char *path, struct berth_error *err)
     struct stat st;
 
     if (mkdir(path, 0711) && errno != EEXIST)
-        return berth_error_set(err, BERTH_ESYSTEM, "the map directory %.200s cannot be made: %s", path,
-                               strerror(errno));
+        return berth_error_set(err, BERTH_ESYSTEM, "the map directory %.200s cannot be made: %s",
+                               path, strerror(errno));
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
-        return berth_error_set(err, BERTH_ESYSTEM, "the map directory %.200s cannot be opened: %s", path,
-                               strerror(errno));
+        return berth_error_set(err, BERTH_ESYSTEM, "the map directory %.200s cannot be opened: %s",
+                               path, strerror(errno));
     if (fstat(fd, &st) || st.st_uid != geteuid() || st.st_mode & (S_IWGRP | S_IWOTH)) {
         close(fd);
-        return berth_error_set(err, BERTH_ESYSTEM,
-                               "the map directory %.200s must belong to root and be writable by root alone",
-                               path);
+        return berth_error_set(
+            err, BERTH_ESYSTEM,
+            "the map directory %.200s must belong to root and be writable by root alone", path);
     }
     return fd;
 }
@@ -59,8 +59,8 @@ static void sweep(int dir)
         closedir(list);
 }
 
-int mapfile_open(struct mapfile *file, const char *dir, unsigned job, unsigned step, pid_t pid, uid_t uid,
-                 gid_t gid, struct berth_error *err)
+int mapfile_open(struct mapfile *file, const char *dir, unsigned job, unsigned step, pid_t pid,
+                 uid_t uid, gid_t gid, struct berth_error *err)
 {
     const char *did = "created";
 
@@ -70,7 +70,8 @@ int mapfile_open(struct mapfile *file, const char *dir, unsigned job, unsigned s
         return -1;
     sweep(file->dir);
     unlinkat(file->dir, file->name, 0); /* it would be of an earlier process with this one's id */
-    file->fd = openat(file->dir, file->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    file->fd =
+        openat(file->dir, file->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (file->fd < 0)
         goto fail;
     did = "given to its user";
@@ -78,8 +79,8 @@ int mapfile_open(struct mapfile *file, const char *dir, unsigned job, unsigned s
         goto fail;
     return 0;
 fail:
-    berth_error_set(err, BERTH_ESYSTEM, "the map file %.200s/%s cannot be %s: %s", dir, file->name, did,
-                    strerror(errno));
+    berth_error_set(err, BERTH_ESYSTEM, "the map file %.200s/%s cannot be %s: %s", dir, file->name,
+                    did, strerror(errno));
     mapfile_remove(file);
     return -1;
 }
@@ -94,16 +95,16 @@ int mapfile_write(struct mapfile *file, const void *bytes, size_t size, struct b
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            rc = berth_error_set(err, BERTH_ESYSTEM, "the map file %s cannot be written: %s", file->name,
-                                 strerror(errno));
+            rc = berth_error_set(err, BERTH_ESYSTEM, "the map file %s cannot be written: %s",
+                                 file->name, strerror(errno));
         else
             p += n, size -= (size_t)n;
     }
     if (rc && ftruncate(file->fd, 0))
         berth_error_prefix(err, "and not emptied");
     if (close(file->fd) && !rc)
-        rc = berth_error_set(err, BERTH_ESYSTEM, "the map file %s cannot be written: %s", file->name,
-                             strerror(errno));
+        rc = berth_error_set(err, BERTH_ESYSTEM, "the map file %s cannot be written: %s",
+                             file->name, strerror(errno));
     file->fd = -1;
     return rc;
 }

@@ -1,13 +1,14 @@
 /*
  * On the nodes, in slurmstepd. Root opens and removes an empty file whose path is made of the
- * administrator's directory and of numbers; all that a user could have written is read with the user's
- * rights in user_init and task_init. What goes wrong stops nothing, unless strict, and then in task_init:
- * a failing user_init would end the step with status 0 (22.05), a failing init_post_opt can drain the node.
+ * administrator's directory and of numbers; all that a user could have written is read with the
+ * user's rights in user_init and task_init. What goes wrong stops nothing, unless strict, and then
+ * in task_init: a failing user_init would end the step with status 0 (22.05), a failing
+ * init_post_opt can drain the node.
  */
 #include "config.h"
 
-#include "plugin.h"
 #include "../placement/hostlist.h"
+#include "plugin.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,8 +63,10 @@ static char *job_variable(spank_t spank, const char *name, size_t max, struct be
     rc = spank_getenv(spank, name, value, (int)max + 1);
     if (rc == ESPANK_SUCCESS)
         return value;
-    berth_error_set(err, BERTH_EINPUT, rc == ESPANK_NOSPACE ? "%s is longer than Berth writes it"
-                                                           : "%s did not arrive on the node", name);
+    berth_error_set(err, BERTH_EINPUT,
+                    rc == ESPANK_NOSPACE ? "%s is longer than Berth writes it"
+                                         : "%s did not arrive on the node",
+                    name);
     free(value);
     return NULL;
 }
@@ -120,22 +123,42 @@ static int find_node(spank_t spank, const struct berth_map *map, struct berth_er
     return node;
 }
 
-/* The map must say of this node what Slurm does here. */
+/* The map must be one of this step: as many nodes and tasks. */
+static int check_step(spank_t spank, const struct node_side *n, struct berth_error *err)
+{
+    uint32_t tasks = 0, nodes = 0;
+    int map_nodes = berth_map_nodes(n->map);
+    int map_tasks = n->note.nodes ? map_nodes : berth_map_world(n->map);
+
+    if (spank_get_item(spank, S_JOB_TOTAL_TASK_COUNT, &tasks) ||
+        spank_get_item(spank, S_JOB_NNODES, &nodes) || (int)tasks != map_tasks ||
+        (int)nodes != map_nodes)
+        return berth_error_set(err, BERTH_ENO,
+                               "the map has %d tasks on %d nodes, this step %u on %u", map_tasks,
+                               map_nodes, tasks, nodes);
+    return 0;
+}
+
+/* And it must say of this node what Slurm does here. */
 static int check_here(spank_t spank, const struct node_side *n, struct berth_error *err)
 {
+    const char *name = berth_map_node_name(n->map, n->node);
     uint32_t tasks = 0, global = 0;
     const int *ranks;
     int n_ranks = berth_map_node_ranks(n->map, n->node, &ranks);
     int expected = n->note.nodes ? 1 : n_ranks;
 
-    if (spank_get_item(spank, S_JOB_LOCAL_TASK_COUNT, &tasks) || (int)tasks != expected || n_ranks < 1)
-        return berth_error_set(err, BERTH_ENO, "the map has %d tasks for node %.100s, Slurm starts %u", expected,
-                               berth_map_node_name(n->map, n->node), tasks);
+    if (spank_get_item(spank, S_JOB_LOCAL_TASK_COUNT, &tasks) || (int)tasks != expected ||
+        n_ranks < 1)
+        return berth_error_set(err, BERTH_ENO,
+                               "the map has %d tasks for node %.100s, Slurm starts %u", expected,
+                               name, tasks);
     for (uint32_t i = 0; n->note.layout && i < tasks; i++)
         if (spank_get_item(spank, S_JOB_LOCAL_TO_GLOBAL_ID, i, &global) || (int)global != ranks[i])
-            return berth_error_set(err, BERTH_ENO,
-                                   "on node %.100s the map's rank %d is Slurm's task %u: not laid out as asked",
-                                   berth_map_node_name(n->map, n->node), ranks[i], global);
+            return berth_error_set(
+                err, BERTH_ENO,
+                "on node %.100s the map's rank %d is Slurm's task %u: not laid out as asked", name,
+                ranks[i], global);
     return 0;
 }
 
@@ -184,9 +207,9 @@ static struct variables_step variables_step(const struct node_side *n)
 }
 
 /*
- * Under strict a variable of the user's that contradicts any task's stops the whole step, on all nodes
- * alike: tasks that happen to agree must not be left waiting for the others. The walk over all ranks is
- * made only where the user has set one of the variables.
+ * Under strict a variable of the user's that contradicts any task's stops the whole step, on all
+ * nodes alike: tasks that happen to agree must not be left waiting for the others. The walk over
+ * all ranks is made only where the user has set one of the variables.
  */
 static int check_users(const struct node_side *n, char **env, struct berth_error *err)
 {
@@ -197,7 +220,8 @@ static int check_users(const struct node_side *n, char **env, struct berth_error
 
     step.override_slurm = false;
     for (int node = 0; node < berth_map_nodes(n->map) && !conflict; node++)
-        for (int local = 0; local < (n->note.nodes ? 1 : berth_map_node_ranks(n->map, node, NULL)); local++) {
+        for (int local = 0; local < (n->note.nodes ? 1 : berth_map_node_ranks(n->map, node, NULL));
+             local++) {
             if (variables_make(&step, node, local, get_variable, env, &vars, err)) {
                 variables_clear(&vars);
                 return -1;
@@ -218,7 +242,8 @@ static void tell(struct node_side *n, spank_t spank, const char *sentence, bool 
     snprintf(n->error, sizeof(n->error), "%.*s", (int)sizeof(n->error) - 1, sentence);
     if (everywhere || first_node(spank))
         berth_say("%s; %s", sentence,
-                  n->note.strict ? "the step stops (strict)" : "its tasks run as Slurm would start them");
+                  n->note.strict ? "the step stops (strict)"
+                                 : "its tasks run as Slurm would start them");
 }
 
 void berth_node_user(struct berth_context *ctx, spank_t spank)
@@ -230,7 +255,7 @@ void berth_node_user(struct berth_context *ctx, spank_t spank)
     if (!n->acting)
         return;
     n->map = receive(spank, &n->note, &err);
-    if (!n->map) {
+    if (!n->map || check_step(spank, n, &err)) {
         tell(n, spank, err.text, false);
         return;
     }
@@ -247,7 +272,8 @@ void berth_node_user(struct berth_context *ctx, spank_t spank)
         snprintf(n->error, sizeof(n->error), "%s", err.text);
     if (n->error[0]) {
         n->map_file[0] = 0;
-        berth_say("%s; %s", n->error, n->note.strict ? "the step stops (strict)" : "BERTH_MAP is not set");
+        berth_say("%s; %s", n->error,
+                  n->note.strict ? "the step stops (strict)" : "BERTH_MAP is not set");
     }
     n->ready = !n->error[0] || !n->note.strict;
 }
@@ -279,10 +305,11 @@ static void tell_kept(const struct variables *vars)
         const struct variable *v = &vars->list[i];
         if (v->fate != VARIABLE_CONFLICT && v->fate != VARIABLE_KEPT)
             continue;
-        used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%s", used ? ", " : "", v->name);
+        used +=
+            (size_t)snprintf(line + used, sizeof(line) - used, "%s%s", used ? ", " : "", v->name);
         if (v->fate == VARIABLE_CONFLICT && used < sizeof(line))
-            used += (size_t)snprintf(line + used, sizeof(line) - used, "=%.60s (the map says %.60s)", v->users,
-                                     v->value);
+            used += (size_t)snprintf(line + used, sizeof(line) - used,
+                                     "=%.60s (the map says %.60s)", v->users, v->value);
         if (used >= sizeof(line))
             break;
     }

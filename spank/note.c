@@ -3,8 +3,8 @@
  */
 #include "config.h"
 
-#include "note.h"
 #include "../lib/map.h"
+#include "note.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,16 +39,20 @@ int note_parse(const char *text, struct note *note, struct berth_error *err)
 
     memset(note, 0, sizeof(*note));
     if (strlen(text) > NOTE_MAX ||
-        sscanf(text, "%4d %15s %6d %6d %15s %255s%c", &version, mode, &note->parts, &note->port, flags,
-               note->addr, &rest) != 6 || version != 1)
-        return berth_error_set(err, BERTH_EINPUT, NOTE_VARIABLE " is not what this version of Berth writes");
+        sscanf(text, "%4d %15s %6d %6d %15s %255s%c", &version, mode, &note->parts, &note->port,
+               flags, note->addr, &rest) != 6 ||
+        version != 1)
+        return berth_error_set(err, BERTH_EINPUT,
+                               NOTE_VARIABLE " is not what this version of Berth writes");
     while (mode_index < 3 && strcmp(mode, modes[mode_index]))
         mode_index++;
     if (mode_index == 3 || strspn(flags, "sok-") != strlen(flags) || !addr_sound(note->addr))
         return berth_error_set(err, BERTH_EINPUT, NOTE_VARIABLE " is garbled");
-    if (note->parts < 1 || note->parts > BERTH_PACK_PARTS_MAX || note->port < 1 || note->port > 65535)
-        return berth_error_set(err, BERTH_EINPUT, NOTE_VARIABLE ": %d parts and port %d are out of range",
-                               note->parts, note->port);
+    if (note->parts < 1 || note->parts > BERTH_PACK_PARTS_MAX || note->port < 1 ||
+        note->port > 65535)
+        return berth_error_set(err, BERTH_EINPUT,
+                               NOTE_VARIABLE ": %d parts and port %d are out of range", note->parts,
+                               note->port);
     note->layout = mode_index == 0;
     note->nodes = mode_index == 2;
     note->strict = strchr(flags, 's');

@@ -1,12 +1,12 @@
 /*
- * What a user may write after --berth=, and an administrator in plugstack.conf. Both are checked whole
- * before anything acts on them.
+ * What a user may write after --berth=, and an administrator in plugstack.conf. Both are checked
+ * whole before anything acts on them.
  */
 #include "config.h"
 
-#include "options.h"
 #include "../placement/meshspec.h"
 #include "../placement/traffic.h"
+#include "options.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,8 @@
 
 const char options_help[] =
     "--berth=MESH[,KEY...]  put every rank of a training job in its place\n"
-    "  MESH               axes and sizes: tp8,pp2,dp5; one axis without a size takes what is left;\n"
+    "  MESH               axes and sizes: tp8,pp2,dp5; one axis without a size takes what is "
+    "left;\n"
     "                     ep5@dp is laid over dp\n"
     "  order=tp-dp-pp     the axes' order, fastest first (default: " MESHSPEC_ORDER ")\n"
     "  traffic=dp:allreduce:8MB+pp:p2p:64KB:4\n"
@@ -48,14 +49,15 @@ static int set_mode(struct options *out, const char *value, struct berth_error *
             out->mode = (enum options_mode)i;
             return 0;
         }
-    return berth_error_set(err, BERTH_EINPUT, "--berth: mode=%.40s: write auto, layout or remap", value);
+    return berth_error_set(err, BERTH_EINPUT, "--berth: mode=%.40s: write auto, layout or remap",
+                           value);
 }
 
 static int set_override(struct options *out, const char *value, struct berth_error *err)
 {
     if (strcmp(value, "slurm"))
-        return berth_error_set(err, BERTH_EINPUT, "--berth: override=%.40s: only slurm can be overridden",
-                               value);
+        return berth_error_set(err, BERTH_EINPUT,
+                               "--berth: override=%.40s: only slurm can be overridden", value);
     out->override_slurm = true;
     return 0;
 }
@@ -76,7 +78,8 @@ static int read_pair(struct options *out, char *item, struct berth_error *err)
         return set_mode(out, value, err);
     if (!strcmp(item, "override"))
         return set_override(out, value, err);
-    return berth_error_set(err, BERTH_EINPUT, "--berth: unknown key '%.40s='; there are " KEYS, item);
+    return berth_error_set(err, BERTH_EINPUT, "--berth: unknown key '%.40s='; there are " KEYS,
+                           item);
 }
 
 static int add_axis(struct options *out, const char *item, struct berth_error *err)
@@ -100,16 +103,20 @@ static int read_item(struct options *out, char *item, struct berth_error *err)
     else if (!strcmp(item, "help"))
         out->help = true;
     else if (!strcmp(item, "check") || !*item)
-        return berth_error_set(err, BERTH_EINPUT, *item ? "--berth: unknown key '%s'; there are " KEYS
-                                                        : "--berth: an empty item%s; write a mesh, as in "
-                                                          "--berth=tp8,dp4", item);
+        return berth_error_set(err, BERTH_EINPUT,
+                               *item ? "--berth: unknown key '%s'; there are " KEYS
+                                     : "--berth: an empty item%s; write a mesh, as in "
+                                       "--berth=tp8,dp4",
+                               item);
     else if (meshspec_is_axis(item, strlen(item)))
         return add_axis(out, item, err);
     else if (strchr(item, '='))
         return read_pair(out, item, err);
     else
-        return berth_error_set(err, BERTH_EINPUT, "--berth: '%.60s' is neither an axis, as tp8, nor a key; "
-                               "there are " KEYS, item);
+        return berth_error_set(err, BERTH_EINPUT,
+                               "--berth: '%.60s' is neither an axis, as tp8, nor a key; "
+                               "there are " KEYS,
+                               item);
     return 0;
 }
 
@@ -146,11 +153,12 @@ static int check_mesh(struct options *out, struct berth_error *err)
     int rc = -1;
 
     if (open && blocks > BERTH_WORLD_MAX)
-        return berth_error_set(err, BERTH_EINPUT, "--berth: mesh '%.200s' has more than %d ranks", out->mesh,
-                               BERTH_WORLD_MAX);
+        return berth_error_set(err, BERTH_EINPUT, "--berth: mesh '%.200s' has more than %d ranks",
+                               out->mesh, BERTH_WORLD_MAX);
     int before = open ? (int)(open - out->mesh + (long)strcspn(open, ",")) : (int)strlen(out->mesh);
-    int length = open ? asprintf(&sized, "%.*s=%ld%s", before, out->mesh, blocks, out->mesh + before)
-                      : asprintf(&sized, "%s", out->mesh);
+    int length = open
+                     ? asprintf(&sized, "%.*s=%ld%s", before, out->mesh, blocks, out->mesh + before)
+                     : asprintf(&sized, "%s", out->mesh);
     if (length < 0)
         return berth_error_memory(err);
     if (meshspec_parse(sized, out->order, 0, &mesh, err)) {
@@ -174,11 +182,13 @@ static int check(struct options *out, struct berth_error *err)
     if (out->off || out->help)
         return 0;
     if (!out->mesh && !out->map)
-        return berth_error_set(err, BERTH_EINPUT,
-                               "--berth: no mesh; write the axes and their sizes, as in --berth=tp8,dp4");
+        return berth_error_set(
+            err, BERTH_EINPUT,
+            "--berth: no mesh; write the axes and their sizes, as in --berth=tp8,dp4");
     if (out->map && (out->mesh || out->order || out->traffic))
-        return berth_error_set(err, BERTH_EINPUT,
-                               "--berth: map= brings its own mesh; leave out the axes, order= and traffic=");
+        return berth_error_set(
+            err, BERTH_EINPUT,
+            "--berth: map= brings its own mesh; leave out the axes, order= and traffic=");
     return out->mesh ? check_mesh(out, err) : 0;
 }
 
@@ -265,7 +275,8 @@ static const char *site_argument(struct site *out, const char *key, const char *
 
 void site_parse(int argc, char **argv, struct site *out, void (*complain)(const char *sentence))
 {
-    *out = (struct site){.dir = "/run/berth", .port_low = SITE_PORT_LOW, .port_high = SITE_PORT_HIGH};
+    *out =
+        (struct site){.dir = "/run/berth", .port_low = SITE_PORT_LOW, .port_high = SITE_PORT_HIGH};
     for (int i = 0; i < argc; i++) {
         const char *equals = strchr(argv[i], '=');
         size_t length = equals ? (size_t)(equals - argv[i]) : strlen(argv[i]);
@@ -275,7 +286,8 @@ void site_parse(int argc, char **argv, struct site *out, void (*complain)(const 
         const char *wrong = site_argument(out, key, equals ? equals + 1 : "");
         if (!wrong)
             continue;
-        snprintf(sentence, sizeof(sentence), "plugstack.conf: '%.100s' %s; it is ignored", argv[i], wrong);
+        snprintf(sentence, sizeof(sentence), "plugstack.conf: '%.100s' %s; it is ignored", argv[i],
+                 wrong);
         complain(sentence);
     }
 }

@@ -26,8 +26,9 @@ struct options {
 };
 
 /*
- * Parses and checks a value: keys, mesh, order and traffic, all that can be told before the world size is
- * known. 0 and *out filled (options_clear frees), or -1 with one sentence; then *out holds nothing.
+ * Parses and checks a value: keys, mesh, order and traffic, all that can be told before the world
+ * size is known. 0 and *out filled (options_clear frees), or -1 with one sentence; then *out holds
+ * nothing.
  */
 int options_parse(const char *value, struct options *out, struct berth_error *err);
 void options_clear(struct options *options);

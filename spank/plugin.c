@@ -1,18 +1,19 @@
 /*
- * Slurm's entry points. They only look at the context that they run in and pass on; this is the one file
- * with slurm_spank_* symbols and the one context.
+ * Slurm's entry points. They only look at the context that they run in and pass on; this is the one
+ * file with slurm_spank_* symbols and the one context.
  */
 #include "config.h"
 
-#pragma GCC visibility push(default) /* Slurm looks these up; spank_berth.map keeps all else inside */
+#pragma GCC visibility push( \
+    default) /* Slurm looks these up; spank_berth.map keeps all else inside */
 #include "plugin.h"
 
 SPANK_PLUGIN(berth, 1)
 
 struct berth_context berth_context = {.srun.hostfile = -1, .node.file = MAPFILE_NONE};
 
-/* To the log of the node or, in srun, where -v asks for it: an administrator's typing error is not the
- * business of every user's srun. */
+/* To the log of the node or, in srun, where -v asks for it: an administrator's typing error is not
+ * the business of every user's srun. */
 static void complain(const char *sentence)
 {
     if (spank_context() == S_CTX_REMOTE)
@@ -37,7 +38,8 @@ static bool acts(void)
     return context == S_CTX_LOCAL || context == S_CTX_ALLOCATOR || context == S_CTX_REMOTE;
 }
 
-/* Registered everywhere, so that the option travels with sbatch and a node does not call it unknown. */
+/* Registered everywhere, so that the option travels with sbatch and a node does not call it
+ * unknown. */
 static struct spank_option option = {
     .name = "berth",
     .arginfo = "mesh[,key...]",

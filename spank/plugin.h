@@ -15,32 +15,32 @@
 /* In srun. */
 struct srun_side {
     struct options options;
-    bool asked;           /* options hold a request */
-    bool given;           /* on this command line; else inherited */
+    bool asked;            /* options hold a request */
+    bool given;            /* on this command line; else inherited */
     bool from_environment; /* by BERTH= */
     int callbacks, given_callbacks;
     struct srun_args args;
-    char *cmdline;        /* what args.program points into */
-    bool in_job;          /* known before srun makes an allocation of its own */
+    char *cmdline; /* what args.program points into */
+    bool in_job;   /* known before srun makes an allocation of its own */
     struct slurm_job job;
     struct cluster *cluster;
     struct solution solution;
-    bool unreadable;      /* map=FILE could not be read */
-    bool failed;          /* nor could the cluster; `error` says why */
+    bool unreadable; /* map=FILE could not be read */
+    bool failed;     /* nor could the cluster; `error` says why */
     struct berth_error error;
-    int hostfile;         /* memfd, -1 none */
-    bool requested;       /* layout was asked for */
+    int hostfile;   /* memfd, -1 none */
+    bool requested; /* layout was asked for */
 };
 
 /* In slurmstepd. */
 struct node_side {
-    bool acting;          /* SLURM_BERTH_STEP is there */
+    bool acting; /* SLURM_BERTH_STEP is there */
     struct note note;
     struct mapfile file;
     char map_file[PATH_MAX + 80];
     struct berth_map *map;
-    int node;             /* this node's index in the map */
-    bool ready;           /* tasks get their variables */
+    int node;                    /* this node's index in the map */
+    bool ready;                  /* tasks get their variables */
     char error[BERTH_ERROR_MAX]; /* what went wrong in the hooks that cannot tell the user */
 };
 

@@ -1,13 +1,13 @@
 /*
- * The thin layer between the plugin and the engine: which files and commands describe the cluster, and
- * what makes a user's own map fit a step. Runs in srun with the user's rights.
+ * The thin layer between the plugin and the engine: which files and commands describe the cluster,
+ * and what makes a user's own map fit a step. Runs in srun with the user's rights.
  */
 #include "config.h"
 
-#include "solve.h"
 #include "../lib/file.h"
 #include "../placement/meshspec.h"
 #include "../placement/plan.h"
+#include "solve.h"
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,8 @@ static struct cluster *read_model(const char *path, struct berth_error *err)
     return model;
 }
 
-struct cluster *solve_cluster(const struct site *site, const char *nodelist, struct berth_error *err)
+struct cluster *solve_cluster(const struct site *site, const char *nodelist,
+                              struct berth_error *err)
 {
     struct cluster *cluster = slurm_cluster(site->topology, nodelist, true, err);
     struct cluster *model = NULL;
@@ -51,8 +52,8 @@ static int parse_mesh(const struct options *options, int world, struct berth_mes
     return 0;
 }
 
-static int solve_plan(const struct options *options, struct cluster *cluster, const struct seats *seats,
-                      struct solution *out, struct berth_error *err)
+static int solve_plan(const struct options *options, struct cluster *cluster,
+                      const struct seats *seats, struct solution *out, struct berth_error *err)
 {
     struct berth_mesh mesh;
     struct traffic traffic;
@@ -60,7 +61,8 @@ static int solve_plan(const struct options *options, struct cluster *cluster, co
     struct plan plan;
 
     if (parse_mesh(options, seats->world, &mesh, &traffic, err) ||
-        job_init(&job, cluster, &mesh, &traffic, seats->names, seats->ranks, 0, seats->n_nodes, err))
+        job_init(&job, cluster, &mesh, &traffic, seats->names, seats->ranks, 0, seats->n_nodes,
+                 err))
         return -1;
     job.blocks = seats->blocks;
     if (!plan_solve(&job, &plan, err)) {
@@ -76,7 +78,8 @@ static int solve_plan(const struct options *options, struct cluster *cluster, co
     return out->map ? 0 : -1;
 }
 
-/* One launcher per node: its ranks must be consecutive, and the nodes in the order of their ranks. */
+/* One launcher per node: its ranks must be consecutive, and the nodes in the order of their ranks.
+ */
 static bool is_blocks(const struct berth_map *map, int node)
 {
     const int *ranks;
@@ -95,21 +98,26 @@ static int check_map(const struct berth_map *map, const char *path, const struct
                      struct berth_error *err)
 {
     if (berth_map_world(map) != seats->world || berth_map_nodes(map) != seats->n_nodes)
-        return berth_error_set(err, BERTH_ENO, "%.200s: it has %d ranks on %d nodes, this step %d on %d", path,
-                               berth_map_world(map), berth_map_nodes(map), seats->world, seats->n_nodes);
+        return berth_error_set(
+            err, BERTH_ENO, "%.200s: it has %d ranks on %d nodes, this step %d on %d", path,
+            berth_map_world(map), berth_map_nodes(map), seats->world, seats->n_nodes);
     for (int i = 0; i < seats->n_nodes; i++) {
         int node = berth_map_node(map, seats->names[i]);
         int ranks = node < 0 ? 0 : berth_map_node_ranks(map, node, NULL);
         if (node < 0)
-            return berth_error_set(err, BERTH_ENO, "%.200s: it does not name this step's node %.100s", path,
+            return berth_error_set(err, BERTH_ENO,
+                                   "%.200s: it does not name this step's node %.100s", path,
                                    seats->names[i]);
         if (ranks != seats->ranks[i])
-            return berth_error_set(err, BERTH_ENO, "%.200s: it puts %d ranks on %.100s, this step %d", path, ranks,
+            return berth_error_set(err, BERTH_ENO,
+                                   "%.200s: it puts %d ranks on %.100s, this step %d", path, ranks,
                                    seats->names[i], seats->ranks[i]);
         if (seats->blocks && !is_blocks(map, node))
-            return berth_error_set(err, BERTH_ENO,
-                                   "%.200s: with one launcher per node the ranks of %.100s must be one "
-                                   "block, nodes in rank order", path, seats->names[i]);
+            return berth_error_set(
+                err, BERTH_ENO,
+                "%.200s: with one launcher per node the ranks of %.100s must be one "
+                "block, nodes in rank order",
+                path, seats->names[i]);
     }
     return 0;
 }
@@ -148,22 +156,24 @@ void solve_report(const struct solution *solution, const char *mode, char *buf, 
 {
     const struct berth_map *map = solution->map;
     char planned[32], name[32], topology[32];
-    size_t used = (size_t)snprintf(buf, size, "%s, %d ranks on %d nodes, order %.60s (fastest first), map %s\n",
-                                   mode, berth_map_world(map), berth_map_nodes(map), berth_map_order(map),
-                                   berth_map_hash(map));
+    size_t used = (size_t)snprintf(
+        buf, size, "%s, %d ranks on %d nodes, order %.60s (fastest first), map %s\n", mode,
+        berth_map_world(map), berth_map_nodes(map), berth_map_order(map), berth_map_hash(map));
     if (!solution->predicted || used >= size)
         return;
-    used += (size_t)snprintf(buf + used, size - used,
-                             "predicted communication per step: %s as planned, %s in name order, %s in "
-                             "topology order\n",
-                             duration(solution->planned, planned, sizeof(planned)),
-                             duration(solution->name, name, sizeof(name)),
-                             duration(solution->topology, topology, sizeof(topology)));
+    used +=
+        (size_t)snprintf(buf + used, size - used,
+                         "predicted communication per step: %s as planned, %s in name order, %s in "
+                         "topology order\n",
+                         duration(solution->planned, planned, sizeof(planned)),
+                         duration(solution->name, name, sizeof(name)),
+                         duration(solution->topology, topology, sizeof(topology)));
     if (solution->why[0] && used < size)
         snprintf(buf + used, size - used, "%s\n", solution->why);
 }
 
-void solve_master(const struct berth_map *map, const struct cluster *cluster, char *buf, size_t size)
+void solve_master(const struct berth_map *map, const struct cluster *cluster, char *buf,
+                  size_t size)
 {
     const char *name = berth_map_node_name(map, berth_map_node_of(map, 0));
     int node = cluster ? cluster_find_node(cluster, name) : -1;

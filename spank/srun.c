@@ -1,18 +1,19 @@
 /*
- * In srun: read the request, steer the task layout where that is safe, and send the map with the step.
+ * In srun: read the request, steer the task layout where that is safe, and send the map with the
+ * step.
  *
- * When to act. The task layout follows SLURM_HOSTFILE, which srun reads after slurm_spank_init and the
- * option callbacks and before slurm_spank_init_post_opt, in 22.05 and 26.05 alike. An option inherited
- * from sbatch is replayed as a first callback from the environment, one on the command line is another.
- * Only the command line tells whether another will come, and a command line that is not understood
- * rules layout out anyway: so the early attempt is made in the last callback that can come, or in
- * slurm_spank_init for BERTH= when none can. Everything else waits for slurm_spank_local_user_init, where
- * the step exists and nothing needs to be guessed.
+ * When to act. The task layout follows SLURM_HOSTFILE, which srun reads after slurm_spank_init and
+ * the option callbacks and before slurm_spank_init_post_opt, in 22.05 and 26.05 alike. An option
+ * inherited from sbatch is replayed as a first callback from the environment, one on the command
+ * line is another. Only the command line tells whether another will come, and a command line that
+ * is not understood rules layout out anyway: so the early attempt is made in the last callback that
+ * can come, or in slurm_spank_init for BERTH= when none can. Everything else waits for
+ * slurm_spank_local_user_init, where the step exists and nothing needs to be guessed.
  */
 #include "config.h"
 
-#include "plugin.h"
 #include "../placement/hostlist.h"
+#include "plugin.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +31,8 @@ static const char *environment(const char *name)
 
 int berth_option_help(void)
 {
-    /* Nothing but leaving makes srun and sbatch, which have a program or a script yet to ask for, end with 0. */
+    /* Nothing but leaving makes srun and sbatch, which have a program or a script yet to ask for,
+     * end with 0. */
     fputs(options_help, stdout);
     fflush(stdout);
     exit(0);
@@ -137,7 +139,8 @@ int berth_srun_option(struct berth_context *ctx, const char *value)
             berth_option_help();
         take(s, &options, true);
     }
-    if (s->args.certain && s->given_callbacks == s->args.berth && !(inherited && s->from_environment))
+    if (s->args.certain && s->given_callbacks == s->args.berth &&
+        !(inherited && s->from_environment))
         early(ctx);
     return 0;
 }
@@ -154,7 +157,8 @@ int berth_alloc_option(const char *value)
     if (options.help)
         berth_option_help();
     options_clear(&options);
-    /* In the job, BERTH= is what the script says: one from before the submission gives way to this option. */
+    /* In the job, BERTH= is what the script says: one from before the submission gives way to this
+     * option. */
     unsetenv("BERTH");
     return 0;
 }
@@ -206,10 +210,11 @@ static void facts_fill(const struct srun_side *s, struct facts *f)
 }
 
 /*
- * One task per node may mean one launcher per node, and then GPUs decide. salloc does not tell their number:
- * the nodes' own does, for this one question.
+ * One task per node may mean one launcher per node, and then GPUs decide. salloc does not tell
+ * their number: the nodes' own does, for this one question.
  */
-static void find_gpus(struct berth_context *ctx, struct facts *f, const char *nodelist, char *const *names)
+static void find_gpus(struct berth_context *ctx, struct facts *f, const char *nodelist,
+                      char *const *names)
 {
     struct srun_side *s = &ctx->srun;
     long gpus = 0;
@@ -229,7 +234,8 @@ static void find_gpus(struct berth_context *ctx, struct facts *f, const char *no
     f->gpus = gpus > BERTH_WORLD_MAX ? 0 : (int)gpus;
 }
 
-/* The tasks that layout puts on each node: Slurm's own numbers where they make the world, else even ones. */
+/* The tasks that layout puts on each node: Slurm's own numbers where they make the world, else even
+ * ones. */
 static int *layout_seats(const struct srun_side *s, int world)
 {
     int n = s->job.n_nodes;
@@ -286,8 +292,8 @@ static int hostfile_set(struct srun_side *s, struct berth_error *err)
     return berth_error_set(err, BERTH_ESYSTEM, "no memory for a host file");
 }
 
-/* What fails here is tried again, and told, when the step exists; only a cluster that could not be read
- * is not read twice. */
+/* What fails here is tried again, and told, when the step exists; only a cluster that could not be
+ * read is not read twice. */
 static void early_solve(struct berth_context *ctx, const int *seats, int world)
 {
     struct srun_side *s = &ctx->srun;
@@ -375,19 +381,22 @@ static int step_read(struct step *step, spank_t spank, struct berth_error *err)
 {
     slurm_step_id_t id = {.step_het_comp = NO_VAL};
 
-    if (spank_get_item(spank, S_JOB_ID, &step->job) || spank_get_item(spank, S_JOB_STEPID, &step->id))
+    if (spank_get_item(spank, S_JOB_ID, &step->job) ||
+        spank_get_item(spank, S_JOB_STEPID, &step->id))
         return berth_error_set(err, BERTH_ESYSTEM, "Slurm does not tell the step's number");
     id.job_id = step->job;
     id.step_id = step->id;
     step->layout = slurm_job_step_layout_get(&id);
     if (!step->layout)
-        return berth_error_set(err, BERTH_ESYSTEM, "Slurm does not tell the layout of step %u.%u: %s", step->job,
+        return berth_error_set(err, BERTH_ESYSTEM,
+                               "Slurm does not tell the layout of step %u.%u: %s", step->job,
                                step->id, slurm_strerror(errno));
     step->n_nodes = hostlist_expand(step->layout->node_list, &step->names, err);
     if (step->n_nodes < 0 || (uint32_t)step->n_nodes != step->layout->node_cnt) {
         step->n_nodes = step->n_nodes < 0 ? 0 : step->n_nodes;
-        return berth_error_set(err, BERTH_ESYSTEM, "Slurm's layout of step %u.%u names %.100s but counts %u nodes",
-                               step->job, step->id, step->layout->node_list, step->layout->node_cnt);
+        return berth_error_set(
+            err, BERTH_ESYSTEM, "Slurm's layout of step %u.%u names %.100s but counts %u nodes",
+            step->job, step->id, step->layout->node_list, step->layout->node_cnt);
     }
     step->tasks = calloc((size_t)step->n_nodes, sizeof(*step->tasks));
     if (!step->tasks)
@@ -421,13 +430,14 @@ static int *launcher_seats(const struct step *step, int world)
     return seats;
 }
 
-static int late_solve(struct berth_context *ctx, const struct step *step, const struct decision *decision,
-                      struct berth_error *err)
+static int late_solve(struct berth_context *ctx, const struct step *step,
+                      const struct decision *decision, struct berth_error *err)
 {
     struct srun_side *s = &ctx->srun;
     bool blocks = decision->action == DECIDE_REMAP_NODES;
     int *launchers = blocks ? launcher_seats(step, decision->world) : NULL;
-    struct seats seats = {step->names, step->n_nodes, blocks ? launchers : step->tasks, decision->world, blocks};
+    struct seats seats = {step->names, step->n_nodes, blocks ? launchers : step->tasks,
+                          decision->world, blocks};
     int rc = -1;
 
     solution_clear(&s->solution);
@@ -440,8 +450,8 @@ static int late_solve(struct berth_context *ctx, const struct step *step, const 
 }
 
 /* Puts the map and the note into the environment that goes to the nodes. */
-static int send_map(struct berth_context *ctx, const struct step *step, const struct decision *decision,
-                struct berth_error *err)
+static int send_map(struct berth_context *ctx, const struct step *step,
+                    const struct decision *decision, struct berth_error *err)
 {
     const struct srun_side *s = &ctx->srun;
     struct note note = {
@@ -463,8 +473,8 @@ static int send_map(struct berth_context *ctx, const struct step *step, const st
     }
     solve_master(s->solution.map, s->cluster, note.addr, sizeof(note.addr));
     if (!rc && (!note_format(&note, text, sizeof(text)) || setenv(NOTE_VARIABLE, text, 1)))
-        rc = berth_error_set(err, BERTH_ESYSTEM, "rank 0's address '%.100s' cannot be sent to the nodes",
-                             note.addr);
+        rc = berth_error_set(err, BERTH_ESYSTEM,
+                             "rank 0's address '%.100s' cannot be sent to the nodes", note.addr);
     berth_map_parts_free(parts);
     return rc;
 }
@@ -485,7 +495,8 @@ static void report(const struct srun_side *s, const struct decision *decision)
 /* 0 to go on, -1 to stop the step. */
 static int give_up(const struct srun_side *s, const char *sentence)
 {
-    berth_say("%s; %s", sentence, s->options.strict ? "the step stops (strict)" : "the job runs as Slurm would");
+    berth_say("%s; %s", sentence,
+              s->options.strict ? "the step stops (strict)" : "the job runs as Slurm would");
     return s->options.strict ? -1 : 0;
 }
 
@@ -517,7 +528,8 @@ static int act(struct berth_context *ctx, const struct step *step, struct facts 
         decide(facts, &decision);
     }
     if (decision.text[0])
-        berth_say("%s%s", decision.text, decision.action == DECIDE_STOP ? "; the step stops (strict)" : "");
+        berth_say("%s%s", decision.text,
+                  decision.action == DECIDE_STOP ? "; the step stops (strict)" : "");
     if (decision.action == DECIDE_STOP)
         return -1;
     if (decision.action < DECIDE_LAYOUT)

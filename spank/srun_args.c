@@ -256,8 +256,8 @@ static void apply(struct srun_args *args, const struct option_row *row, const ch
 }
 
 /*
- * A long option by its name, or by an abbreviation that getopt_long would take; NULL: none or several.
- * The table is sorted, so the full name comes before all that it abbreviates.
+ * A long option by its name, or by an abbreviation that getopt_long would take; NULL: none or
+ * several. The table is sorted, so the full name comes before all that it abbreviates.
  */
 static const struct option_row *find_long(const char *name, size_t length)
 {
@@ -473,9 +473,9 @@ bool srun_args_hide_peers(const struct srun_args *args)
 bool srun_args_is_helper(const char *program)
 {
     static const char *const helpers[] = {
-        "orted",       "prted",      "prte",          "hydra_pmi_proxy", "hydra_bstrap_proxy",
-        "pmi_proxy",   "mpiexec",    "mpiexec.hydra", "mpirun",          "mpispawn",
-        "mpdboot",     "prterun",    "orterun",
+        "orted",     "prted",   "prte",          "hydra_pmi_proxy", "hydra_bstrap_proxy",
+        "pmi_proxy", "mpiexec", "mpiexec.hydra", "mpirun",          "mpispawn",
+        "mpdboot",   "prterun", "orterun",
     };
     const char *slash = program ? strrchr(program, '/') : NULL;
     const char *name = slash ? slash + 1 : program;

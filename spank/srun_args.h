@@ -12,24 +12,25 @@
 #define SRUN_ARGS_BYTES_MAX (4 << 20) /* a longer command line is not read: doubt */
 
 enum srun_given {
-    SRUN_NODELIST = 1 << 0,        /* -w, -F, --nodefile */
-    SRUN_EXCLUDE = 1 << 1,         /* -x */
-    SRUN_RELATIVE = 1 << 2,        /* -r */
-    SRUN_DISTRIBUTION = 1 << 3,    /* -m, SLURM_DISTRIBUTION */
-    SRUN_NODES = 1 << 4,           /* -N on the command line */
-    SRUN_NO_ALLOCATE = 1 << 5,     /* -Z */
-    SRUN_HET = 1 << 6,             /* --het-group, or a ':' between components */
-    SRUN_HOSTFILE = 1 << 7,        /* SLURM_HOSTFILE of the user's */
-    SRUN_GPUS_PER_TASK = 1 << 8,   /* or anything else that binds GPUs to tasks by itself */
-    SRUN_GPU_BIND = 1 << 9,        /* --gpu-bind, any value but none */
-    SRUN_GPU_BIND_NONE = 1 << 10,  /* --gpu-bind=none: peers stay visible whatever else is given */
+    SRUN_NODELIST = 1 << 0,       /* -w, -F, --nodefile */
+    SRUN_EXCLUDE = 1 << 1,        /* -x */
+    SRUN_RELATIVE = 1 << 2,       /* -r */
+    SRUN_DISTRIBUTION = 1 << 3,   /* -m, SLURM_DISTRIBUTION */
+    SRUN_NODES = 1 << 4,          /* -N on the command line */
+    SRUN_NO_ALLOCATE = 1 << 5,    /* -Z */
+    SRUN_HET = 1 << 6,            /* --het-group, or a ':' between components */
+    SRUN_HOSTFILE = 1 << 7,       /* SLURM_HOSTFILE of the user's */
+    SRUN_GPUS_PER_TASK = 1 << 8,  /* or anything else that binds GPUs to tasks by itself */
+    SRUN_GPU_BIND = 1 << 9,       /* --gpu-bind, any value but none */
+    SRUN_GPU_BIND_NONE = 1 << 10, /* --gpu-bind=none: peers stay visible whatever else is given */
     SRUN_NTASKS_PER_NODE = 1 << 11,
-    SRUN_EXACT = 1 << 12,          /* --exact, --exclusive: the step takes a part */
+    SRUN_EXACT = 1 << 12, /* --exact, --exclusive: the step takes a part */
     SRUN_OVERLAP = 1 << 13,
     SRUN_CPUS_PER_TASK = 1 << 14,
-    SRUN_NARROW = 1 << 15,         /* memory, threads per core ...: a node may take fewer tasks than its CPUs */
-    SRUN_JOBID = 1 << 16,          /* --jobid: perhaps not the job of the environment */
-    SRUN_NTASKS = 1 << 17,         /* -n on the command line */
+    SRUN_NARROW =
+        1 << 15, /* memory, threads per core ...: a node may take fewer tasks than its CPUs */
+    SRUN_JOBID = 1 << 16,  /* --jobid: perhaps not the job of the environment */
+    SRUN_NTASKS = 1 << 17, /* -n on the command line */
 };
 
 struct srun_args {

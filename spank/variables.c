@@ -1,6 +1,6 @@
 /*
- * Which variables a task gets and which of the user's stay. One table in the order of the specification;
- * values come from the map alone, so every node computes the same.
+ * Which variables a task gets and which of the user's stay. One table in the order of the
+ * specification; values come from the map alone, so every node computes the same.
  */
 #include "config.h"
 
@@ -71,7 +71,8 @@ __attribute__((format(printf, 3, 4))) static void set(struct maker *m, const cha
         m->failed = true;
 }
 
-/* Berth does not set NAME here; one that an outer Berth step left must not be taken for this step's. */
+/* Berth does not set NAME here; one that an outer Berth step left must not be taken for this
+ * step's. */
 static void forget(struct maker *m, const char *name)
 {
     const char *value = m->get(name, m->arg);
@@ -146,7 +147,8 @@ static void set_berth(struct maker *m, int node, int rank, int local)
     set_axes(m, rank);
 }
 
-/* What PMI and PMIx give each task: their ranks are Slurm's, so Slurm's variables must stay so too. */
+/* What PMI and PMIx give each task: their ranks are Slurm's, so Slurm's variables must stay so too.
+ */
 static const char *pmi_variable(struct maker *m)
 {
     static const char *const names[] = {"PMIX_RANK", "PMI_RANK", "PMIX_NAMESPACE", "PMI_FD"};
@@ -163,9 +165,11 @@ static int set_slurm(struct maker *m, int node, int rank, int local, struct bert
     if (!m->step->override_slurm || m->step->layout || m->step->nodes)
         return 0;
     if (pmi)
-        return berth_error_set(err, BERTH_ENO,
-                               "override=slurm is refused under PMI (%s is set): MPI's ranks would no "
-                               "longer be SLURM_PROCID; use --mpi=none", pmi);
+        return berth_error_set(
+            err, BERTH_ENO,
+            "override=slurm is refused under PMI (%s is set): MPI's ranks would no "
+            "longer be SLURM_PROCID; use --mpi=none",
+            pmi);
     set(m, "SLURM_PROCID", "%d", rank);
     set(m, "SLURM_NODEID", "%d", node);
     set(m, "SLURM_LOCALID", "%d", local);
@@ -193,8 +197,8 @@ static void set_mark(struct maker *m)
 }
 
 int variables_make(const struct variables_step *step, int node, int local,
-                   const char *(*get)(const char *name, void *arg), void *arg, struct variables *out,
-                   struct berth_error *err)
+                   const char *(*get)(const char *name, void *arg), void *arg,
+                   struct variables *out, struct berth_error *err)
 {
     struct maker m = {.step = step, .out = out, .get = get, .arg = arg};
     const int *ranks = NULL;
@@ -206,7 +210,8 @@ int variables_make(const struct variables_step *step, int node, int local,
     if (!step->nodes && local >= 0 && local < n_local)
         rank = ranks[local];
     if (n_local < 1 || (!step->nodes && rank < 0))
-        return berth_error_set(err, BERTH_ENO, "the map has no rank for local task %d of node %d", local, node);
+        return berth_error_set(err, BERTH_ENO, "the map has no rank for local task %d of node %d",
+                               local, node);
     set_ranks(&m, rank, local, n_local);
     set(&m, "NODE_RANK", "%d", node);
     set(&m, "GROUP_RANK", "%d", node);
@@ -235,8 +240,8 @@ bool variables_conflict(const struct variables *variables, char *buf, size_t siz
     for (int i = 0; i < variables->n; i++) {
         const struct variable *v = &variables->list[i];
         if (v->fate == VARIABLE_CONFLICT) {
-            snprintf(buf, size, "%s=%.80s is set already and stays; the map says %.80s", v->name, v->users,
-                     v->value);
+            snprintf(buf, size, "%s=%.80s is set already and stays; the map says %.80s", v->name,
+                     v->users, v->value);
             return true;
         }
     }

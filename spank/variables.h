@@ -12,19 +12,19 @@
 #define VARIABLE_NAME_MAX 64
 
 /*
- * BERTH_SET lists "NAME=VALUE,..." of the variables without a BERTH_ prefix that Berth has set. A step
- * started from inside a task inherits them; where such a variable still has that value it is Berth's,
- * not the user's, and the inner step's value replaces it.
+ * BERTH_SET lists "NAME=VALUE,..." of the variables without a BERTH_ prefix that Berth has set. A
+ * step started from inside a task inherits them; where such a variable still has that value it is
+ * Berth's, not the user's, and the inner step's value replaces it.
  */
 #define VARIABLES_MARK "BERTH_SET"
 
 /* What all tasks of a step share. */
 struct variables_step {
     const struct berth_map *map;
-    bool layout;           /* SLURM_PROCID is the rank already */
-    bool nodes;            /* one launcher per node: no per-rank variables */
-    bool override_slurm;   /* rewrite SLURM_PROCID, SLURM_NODEID, SLURM_LOCALID */
-    bool keep_local_rank;  /* leave LOCAL_RANK alone */
+    bool layout;          /* SLURM_PROCID is the rank already */
+    bool nodes;           /* one launcher per node: no per-rank variables */
+    bool override_slurm;  /* rewrite SLURM_PROCID, SLURM_NODEID, SLURM_LOCALID */
+    bool keep_local_rank; /* leave LOCAL_RANK alone */
     const char *master_addr;
     int master_port;
     const char *map_file; /* NULL: could not be written, BERTH_MAP is not set */
@@ -50,13 +50,13 @@ struct variables {
 };
 
 /*
- * The variables of local task `local` on map node `node`, given the task's environment as `get` tells it
- * (NULL: not set). 0, or -1 and BERTH_ENO (override under PMI), BERTH_ESYSTEM. Clear with variables_clear
- * in both cases.
+ * The variables of local task `local` on map node `node`, given the task's environment as `get`
+ * tells it (NULL: not set). 0, or -1 and BERTH_ENO (override under PMI), BERTH_ESYSTEM. Clear with
+ * variables_clear in both cases.
  */
 int variables_make(const struct variables_step *step, int node, int local,
-                   const char *(*get)(const char *name, void *arg), void *arg, struct variables *out,
-                   struct berth_error *err);
+                   const char *(*get)(const char *name, void *arg), void *arg,
+                   struct variables *out, struct berth_error *err);
 void variables_clear(struct variables *variables);
 
 /* The first conflict as a sentence in buf; false when there is none. */

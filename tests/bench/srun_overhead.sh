@@ -23,15 +23,15 @@ measure() {
 }
 export -f measure
 export plugin pairs cluster
-salloc -Q -N1 -n1 bash -c measure | awk '
-    $1 == "without" { before = $2 }
-    $1 == "with" { d[++n] = ($2 - before) / 1e6; w[n] = before / 1e6 }
-    END {
-        asort(d); asort(w)
-        # ranks of the interval: n/2 -+ 1.96 sqrt(n)/2
-        low = int(n / 2 - 0.98 * sqrt(n)); high = n + 1 - low
-        median = n % 2 ? d[(n + 1) / 2] : (d[n / 2] + d[n / 2 + 1]) / 2
-        printf "%d pairs: srun true %.1f ms; with the plugin %+.2f ms (median; 95 %% interval %+.2f to %+.2f ms)\n",
-               n, w[int((n + 1) / 2)], median, d[low], d[high]
-        exit !(median <= 1)
-    }'
+sorted() { awk "$1" <<<"$times" | sort -g; }
+line() { sed -n "$1p"; }
+
+times=$(salloc -Q -N1 -n1 bash -c measure)
+differences=$(sorted '$1 == "without" { before = $2 } $1 == "with" { print ($2 - before) / 1e6 }')
+plain=$(sorted '$1 == "without" { print $2 / 1e6 }' | line $(((pairs + 1) / 2)))
+median=$(line $(((pairs + 1) / 2)) <<<"$differences")
+low=$(awk "BEGIN { print int($pairs / 2 - 0.98 * sqrt($pairs)) }") # ranks n/2 -+ 1.96 sqrt(n)/2
+[ "$low" -ge 1 ] || low=1
+printf '%d pairs: srun true %.1f ms; with the plugin %+.2f ms (median; 95 %% interval %+.2f to %+.2f ms)\n' \
+    "$pairs" "$plain" "$median" "$(line "$low" <<<"$differences")" "$(line $((pairs + 1 - low)) <<<"$differences")"
+awk "BEGIN { exit !($median <= 1) }"

@@ -1,4 +1,5 @@
-/* The --berth value, and the same bytes as an argument of plugstack.conf and as the note to the nodes. */
+/* The --berth value, and the same bytes as an argument of plugstack.conf and as the note to the
+ * nodes. */
 #include "../../spank/note.h"
 #include "../../spank/options.h"
 #include <stdint.h>

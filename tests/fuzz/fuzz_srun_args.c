@@ -25,7 +25,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             bytes[i] = 0;
     srun_args_parse(bytes, size, &args);
     srun_args_environment(&args, none);
-    if (args.ntasks < 0 || args.nodes < 0 || args.gpus_per_node < 0 || (!args.certain && !args.doubt[0]))
+    if (args.ntasks < 0 || args.nodes < 0 || args.gpus_per_node < 0 ||
+        (!args.certain && !args.doubt[0]))
         abort();
     if (args.program && (args.program < bytes || args.program >= bytes + size))
         abort();

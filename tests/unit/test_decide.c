@@ -1,13 +1,13 @@
 /*
- * The decision table of the specification (section 4), row by row: inherited and given, strict or not,
- * mode forced or not. Right values are the table's; the sentences are this program's own.
+ * The decision table of the specification (section 4), row by row: inherited and given, strict or
+ * not, mode forced or not. Right values are the table's; the sentences are this program's own.
  */
 #include "../../spank/decide.h"
+#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <string.h>
 
 #define RELEASE_2205 0x1605
@@ -19,8 +19,17 @@ static struct srun_args plain = {.certain = true};
 static struct facts whole_job(void)
 {
     return (struct facts){
-        .given = true, .fixed = 80, .tasks = 80, .nodes = 10, .gpus = 80, .in_job = true, .job_nodes = 10,
-        .job_tasks = 80, .capacity = true, .args = &plain, .slurm_release = RELEASE_2205,
+        .given = true,
+        .fixed = 80,
+        .tasks = 80,
+        .nodes = 10,
+        .gpus = 80,
+        .in_job = true,
+        .job_nodes = 10,
+        .job_tasks = 80,
+        .capacity = true,
+        .args = &plain,
+        .slurm_release = RELEASE_2205,
     };
 }
 
@@ -29,14 +38,16 @@ static void expect(const char *row, const struct facts *f, enum action action, c
     struct decision d;
     decide(f, &d);
     if (d.action != action)
-        fail_msg("%s: %s instead of %s (%s)", row, decide_action_name(d.action), decide_action_name(action), d.text);
+        fail_msg("%s: %s instead of %s (%s)", row, decide_action_name(d.action),
+                 decide_action_name(action), d.text);
     if (text && strcmp(d.text, text) != 0)
         fail_msg("%s: says '%s' instead of '%s'", row, d.text, text);
     if (action >= DECIDE_LAYOUT && d.world < 1)
         fail_msg("%s: no world", row);
 }
 
-/* Row 1: inside a job, tasks = world, the whole job, nothing that steers tasks. Given and inherited. */
+/* Row 1: inside a job, tasks = world, the whole job, nothing that steers tasks. Given and
+ * inherited. */
 static void layout(void **state)
 {
     struct facts f = whole_job();
@@ -59,8 +70,13 @@ static void layout_exclusions(void **state)
         const char *row;
         unsigned given;
     } rows[] = {
-        {"-w", SRUN_NODELIST},         {"-x", SRUN_EXCLUDE},  {"-r", SRUN_RELATIVE}, {"-m", SRUN_DISTRIBUTION},
-        {"SLURM_HOSTFILE", SRUN_HOSTFILE}, {"-Z", SRUN_NO_ALLOCATE}, {"--jobid", SRUN_JOBID},
+        {"-w", SRUN_NODELIST},
+        {"-x", SRUN_EXCLUDE},
+        {"-r", SRUN_RELATIVE},
+        {"-m", SRUN_DISTRIBUTION},
+        {"SLURM_HOSTFILE", SRUN_HOSTFILE},
+        {"-Z", SRUN_NO_ALLOCATE},
+        {"--jobid", SRUN_JOBID},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -172,8 +188,9 @@ static void launchers(void **state)
     assert_int_equal(d.action, DECIDE_REMAP_NODES);
     assert_int_equal(d.world, 80); /* 10 nodes x 8 GPUs */
     f.mode = MODE_LAYOUT;
-    expect("mode=layout", &f, DECIDE_REMAP_NODES, "mode=layout is for one task per rank, this step has one per "
-                                                  "node: remap");
+    expect("mode=layout", &f, DECIDE_REMAP_NODES,
+           "mode=layout is for one task per rank, this step has one per "
+           "node: remap");
 }
 
 static void launchers_that_do_not_fit(void **state)
@@ -185,7 +202,8 @@ static void launchers_that_do_not_fit(void **state)
            "the mesh has 80 ranks, the 10 nodes of this step have 40 GPUs; it runs as Slurm would");
     f.gpus = 0, f.fixed = 84;
     expect("no GPUs and no slots", &f, DECIDE_LINE,
-           "10 nodes without known GPUs or slots cannot share 84 ranks evenly; it runs as Slurm would");
+           "10 nodes without known GPUs or slots cannot share 84 ranks evenly; it runs as Slurm "
+           "would");
     f.given = false;
     expect("inherited", &f, DECIDE_NOTHING, "");
     f = whole_job(); /* `srun -N5 -n5` under sbatch --berth=tp8,dp10 */
@@ -193,7 +211,8 @@ static void launchers_that_do_not_fit(void **state)
     expect("half of the nodes, inherited", &f, DECIDE_NOTHING, "");
 }
 
-/* Row 6: fewer or more tasks, a helper, mpirun's daemons: silent when inherited, also under strict. */
+/* Row 6: fewer or more tasks, a helper, mpirun's daemons: silent when inherited, also under strict.
+ */
 static void does_not_fit(void **state)
 {
     static const struct {
@@ -221,12 +240,14 @@ static void does_not_fit(void **state)
         f.mode = MODE_LAYOUT;
         expect(rows[i].row, &f, DECIDE_NOTHING, "");
         f.mode = MODE_AUTO, f.fixed = 8, f.open = true;
-        if (rows[i].tasks != 160) /* with an open axis 160 tasks on the job's nodes make a mesh, but not the job's */
+        if (rows[i].tasks !=
+            160) /* with an open axis 160 tasks on the job's nodes make a mesh, but not the job's */
             expect(rows[i].row, &f, DECIDE_NOTHING, "");
     }
     struct facts f = whole_job();
     f.tasks = 40;
-    expect("fewer", &f, DECIDE_LINE, "the mesh has 80 ranks, this step 40 tasks on 10 nodes; it runs as Slurm would");
+    expect("fewer", &f, DECIDE_LINE,
+           "the mesh has 80 ranks, this step 40 tasks on 10 nodes; it runs as Slurm would");
 }
 
 /* Row 7: GPUs bound to tasks. */
@@ -241,8 +262,9 @@ static void hidden_peers(void **state)
     decide(&f, &d);
     assert_int_equal(d.action, DECIDE_LAYOUT);
     assert_true(d.keep_local_rank);
-    assert_string_equal(d.text,
-                        "each task sees only its own GPUs, so LOCAL_RANK is left alone (BERTH_LOCAL_RANK is set)");
+    assert_string_equal(
+        d.text,
+        "each task sees only its own GPUs, so LOCAL_RANK is left alone (BERTH_LOCAL_RANK is set)");
     args.given |= SRUN_GPU_BIND_NONE;
     decide(&f, &d);
     assert_false(d.keep_local_rank);
@@ -297,12 +319,18 @@ static void placed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layout),           cmocka_unit_test(layout_exclusions),
-        cmocka_unit_test(nodes_and_hostfile), cmocka_unit_test(doubt_is_remap),
-        cmocka_unit_test(stand_alone),      cmocka_unit_test(part_of_the_job),
-        cmocka_unit_test(launchers),        cmocka_unit_test(launchers_that_do_not_fit),
-        cmocka_unit_test(does_not_fit),     cmocka_unit_test(hidden_peers),
-        cmocka_unit_test(cannot_be_placed), cmocka_unit_test(off),
+        cmocka_unit_test(layout),
+        cmocka_unit_test(layout_exclusions),
+        cmocka_unit_test(nodes_and_hostfile),
+        cmocka_unit_test(doubt_is_remap),
+        cmocka_unit_test(stand_alone),
+        cmocka_unit_test(part_of_the_job),
+        cmocka_unit_test(launchers),
+        cmocka_unit_test(launchers_that_do_not_fit),
+        cmocka_unit_test(does_not_fit),
+        cmocka_unit_test(hidden_peers),
+        cmocka_unit_test(cannot_be_placed),
+        cmocka_unit_test(off),
         cmocka_unit_test(placed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

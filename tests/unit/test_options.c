@@ -1,13 +1,13 @@
 /*
- * --berth=VALUE and the plugin's arguments. Right values: the key list of the specification (design 6,
- * this version's keys) and the mesh arithmetic by hand, beside each case.
+ * --berth=VALUE and the plugin's arguments. Right values: the key list of the specification (design
+ * 6, this version's keys) and the mesh arithmetic by hand, beside each case.
  */
 #include "../../spank/options.h"
+#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,10 +29,11 @@ static const struct {
     /* a derived axis divides another and does not multiply: 2 * (what is left) */
     {"tp2,dp,ep4@dp", "tp2,dp,ep4@dp", .fixed = 2, .open = true},
     {"dp10,ep5@dp", "dp10,ep5@dp", .fixed = 10},
-    {"dp5,pp2,traffic=dp:allreduce:8MB+pp:p2p:64KB:4", "dp5,pp2", .traffic = "dp:allreduce:8MB+pp:p2p:64KB:4",
-     .fixed = 10},
+    {"dp5,pp2,traffic=dp:allreduce:8MB+pp:p2p:64KB:4", "dp5,pp2",
+     .traffic = "dp:allreduce:8MB+pp:p2p:64KB:4", .fixed = 10},
     {"dp8,mode=layout", "dp8", .fixed = 8, .mode = MODE_LAYOUT},
-    {"dp8,mode=remap,override=slurm", "dp8", .fixed = 8, .mode = MODE_REMAP, .override_slurm = true},
+    {"dp8,mode=remap,override=slurm", "dp8", .fixed = 8, .mode = MODE_REMAP,
+     .override_slurm = true},
     {"map=/home/u/map.json,strict", .map = "/home/u/map.json", .strict = true},
     {"off", .off = true},
     {"help", .help = true},
@@ -51,10 +52,12 @@ static void reads_values(void **state)
         struct berth_error err = {0};
         if (options_parse(good[i].value, &o, &err))
             fail_msg("%s: %s", good[i].value, err.text);
-        if (!same(o.mesh, good[i].mesh) || !same(o.order, good[i].order) || !same(o.map, good[i].map) ||
-            !same(o.traffic, good[i].traffic) || o.fixed != good[i].fixed || o.open != good[i].open ||
-            o.mode != good[i].mode || o.strict != good[i].strict || o.report != good[i].report ||
-            o.override_slurm != good[i].override_slurm || o.off != good[i].off || o.help != good[i].help)
+        if (!same(o.mesh, good[i].mesh) || !same(o.order, good[i].order) ||
+            !same(o.map, good[i].map) || !same(o.traffic, good[i].traffic) ||
+            o.fixed != good[i].fixed || o.open != good[i].open || o.mode != good[i].mode ||
+            o.strict != good[i].strict || o.report != good[i].report ||
+            o.override_slurm != good[i].override_slurm || o.off != good[i].off ||
+            o.help != good[i].help)
             fail_msg("%s: read wrongly (fixed %d)", good[i].value, o.fixed);
         options_clear(&o);
     }
@@ -93,8 +96,17 @@ static void refuses_values(void **state)
 static void refuses_bad_meshes_and_traffic(void **state)
 {
     static const char *const values[] = {
-        "tp0",          "tp8,tp2", "tp,dp",     "dp9999999999", "tp8,order=tp-xx",          "dp8,traffic=dp:shout:8MB",
-        "ep5@dp",       "dp,ep5@xx",   "dp,ep0@dp",    "dp8,traffic=tp:allreduce:8MB", "dp,ep99999999@dp,x99999999@dp",
+        "tp0",
+        "tp8,tp2",
+        "tp,dp",
+        "dp9999999999",
+        "tp8,order=tp-xx",
+        "dp8,traffic=dp:shout:8MB",
+        "ep5@dp",
+        "dp,ep5@xx",
+        "dp,ep0@dp",
+        "dp8,traffic=tp:allreduce:8MB",
+        "dp,ep99999999@dp,x99999999@dp",
     };
     (void)state;
     for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
@@ -134,7 +146,8 @@ static void keep(const char *sentence)
 
 static void reads_site(void **state)
 {
-    char *argv[] = {"topology=/etc/slurm/topology.conf", "model=/etc/berth.json", "dir=/run/b", "ports=21000-22000"};
+    char *argv[] = {"topology=/etc/slurm/topology.conf", "model=/etc/berth.json", "dir=/run/b",
+                    "ports=21000-22000"};
     struct site site;
 
     (void)state;
@@ -157,11 +170,14 @@ static void site_defaults_stay(void **state)
         {"dir=run/b", "plugstack.conf: 'dir=run/b' needs an absolute path; it is ignored"},
         {"dir=", "plugstack.conf: 'dir=' needs an absolute path; it is ignored"},
         {"topology=x", "plugstack.conf: 'topology=x' needs an absolute path; it is ignored"},
-        {"ports=80-90", "plugstack.conf: 'ports=80-90' needs LOW-HIGH within 1024-65535; it is ignored"},
-        {"ports=3000-2000", "plugstack.conf: 'ports=3000-2000' needs LOW-HIGH within 1024-65535; it is ignored"},
-        {"ports=3000", "plugstack.conf: 'ports=3000' needs LOW-HIGH within 1024-65535; it is ignored"},
-        {"colour=red",
-         "plugstack.conf: 'colour=red' is not known; there are topology=, model=, dir=, ports=; it is ignored"},
+        {"ports=80-90",
+         "plugstack.conf: 'ports=80-90' needs LOW-HIGH within 1024-65535; it is ignored"},
+        {"ports=3000-2000",
+         "plugstack.conf: 'ports=3000-2000' needs LOW-HIGH within 1024-65535; it is ignored"},
+        {"ports=3000",
+         "plugstack.conf: 'ports=3000' needs LOW-HIGH within 1024-65535; it is ignored"},
+        {"colour=red", "plugstack.conf: 'colour=red' is not known; there are topology=, model=, "
+                       "dir=, ports=; it is ignored"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
@@ -183,9 +199,12 @@ static void site_defaults_stay(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_values),        cmocka_unit_test(refuses_values),
-        cmocka_unit_test(refuses_bad_meshes_and_traffic), cmocka_unit_test(refuses_long_values),
-        cmocka_unit_test(reads_site),          cmocka_unit_test(site_defaults_stay),
+        cmocka_unit_test(reads_values),
+        cmocka_unit_test(refuses_values),
+        cmocka_unit_test(refuses_bad_meshes_and_traffic),
+        cmocka_unit_test(refuses_long_values),
+        cmocka_unit_test(reads_site),
+        cmocka_unit_test(site_defaults_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

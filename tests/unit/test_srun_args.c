@@ -1,13 +1,13 @@
 /*
- * srun's command line. Right values: srun(1) and getopt_long(3); the option table itself was taken from
- * what srun 22.05.8 hands to getopt_long.
+ * srun's command line. Right values: srun(1) and getopt_long(3); the option table itself was taken
+ * from what srun 22.05.8 hands to getopt_long.
  */
 #include "../../spank/srun_args.h"
+#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,13 +78,15 @@ static void reads_command_lines(void **state)
         srun_args_parse(bytes, size, &a);
         if (!a.certain)
             fail_msg("%s: %s", certain[i].words, a.doubt);
-        if (certain[i].program ? !a.program || strcmp(a.program, certain[i].program) != 0 : a.program != NULL)
+        if (certain[i].program ? !a.program || strcmp(a.program, certain[i].program) != 0
+                               : a.program != NULL)
             fail_msg("%s: program is %s", certain[i].words, a.program);
-        if (a.given != certain[i].given || a.ntasks != certain[i].ntasks || a.nodes != certain[i].nodes ||
-            a.berth != certain[i].berth || a.gpus_per_node != certain[i].gpus ||
-            a.cpus_per_task != certain[i].cpus || a.ntasks_per_node != certain[i].per_node)
-            fail_msg("%s: given %x, ntasks %d, nodes %d, gpus %d", certain[i].words, a.given, a.ntasks, a.nodes,
-                     a.gpus_per_node);
+        if (a.given != certain[i].given || a.ntasks != certain[i].ntasks ||
+            a.nodes != certain[i].nodes || a.berth != certain[i].berth ||
+            a.gpus_per_node != certain[i].gpus || a.cpus_per_task != certain[i].cpus ||
+            a.ntasks_per_node != certain[i].per_node)
+            fail_msg("%s: given %x, ntasks %d, nodes %d, gpus %d", certain[i].words, a.given,
+                     a.ntasks, a.nodes, a.gpus_per_node);
         free(bytes);
     }
 }
@@ -94,7 +96,7 @@ static const struct {
 } doubtful[] = {
     {"srun --container-image x.sqsh a.out", "unknown option '--container-image'"},
     {"srun --ntas 4 a.out", "unknown option '--ntas'"}, /* ntasks, or ntasks-per-node */
-    {"srun --n 4 a.out", "unknown option '--n'"}, /* nodes, ntasks, nice ...: ambiguous */
+    {"srun --n 4 a.out", "unknown option '--n'"},       /* nodes, ntasks, nice ...: ambiguous */
     {"srun -y a.out", "unknown option '-y'"},
     {"srun -n", "no value after '-n'"},
     {"srun --ntasks", "no value after '--ntasks'"},
@@ -157,13 +159,15 @@ static void reads_environment(void **state)
 {
     struct srun_args a;
     (void)state;
-    environment_of(&a, "srun x", (const char *const[]){"SLURM_NTASKS", "10", "SLURM_NPROCS", "10", NULL});
+    environment_of(&a, "srun x",
+                   (const char *const[]){"SLURM_NTASKS", "10", "SLURM_NPROCS", "10", NULL});
     assert_true(a.certain);
     assert_int_equal(a.ntasks, 10);
     assert_int_equal(a.given, 0);
     environment_of(&a, "srun -n2 x", (const char *const[]){"SLURM_NTASKS", "10", NULL});
     assert_int_equal(a.ntasks, 2); /* options win over the environment: srun(1) */
-    environment_of(&a, "srun x", (const char *const[]){"SLURM_NTASKS", "10", "SLURM_NPROCS", "9", NULL});
+    environment_of(&a, "srun x",
+                   (const char *const[]){"SLURM_NTASKS", "10", "SLURM_NPROCS", "9", NULL});
     assert_false(a.certain);
     environment_of(&a, "srun x", (const char *const[]){"SLURM_DISTRIBUTION", "cyclic", NULL});
     assert_int_equal(a.given, SRUN_DISTRIBUTION);
@@ -171,7 +175,9 @@ static void reads_environment(void **state)
     assert_int_equal(a.given, SRUN_HOSTFILE);
     environment_of(&a, "srun x", (const char *const[]){"SLURM_HET_SIZE", "2", NULL});
     assert_int_equal(a.given, SRUN_HET);
-    environment_of(&a, "srun x", (const char *const[]){"SRUN_CPUS_PER_TASK", "2", "SLURM_CPUS_PER_TASK", "4", NULL});
+    environment_of(
+        &a, "srun x",
+        (const char *const[]){"SRUN_CPUS_PER_TASK", "2", "SLURM_CPUS_PER_TASK", "4", NULL});
     assert_int_equal(a.cpus_per_task, 4);
 }
 
@@ -194,7 +200,8 @@ static void tells_hidden_peers(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct srun_args a;
-        environment_of(&a, rows[i].words, (const char *const[]){rows[i].variable, rows[i].value, NULL});
+        environment_of(&a, rows[i].words,
+                       (const char *const[]){rows[i].variable, rows[i].value, NULL});
         if (srun_args_hide_peers(&a) != rows[i].hidden)
             fail_msg("%s %s", rows[i].words, rows[i].variable);
     }
@@ -224,9 +231,9 @@ static void reads_own_cmdline(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_command_lines), cmocka_unit_test(doubts),
+        cmocka_unit_test(reads_command_lines),       cmocka_unit_test(doubts),
         cmocka_unit_test(empty_or_unended_is_doubt), cmocka_unit_test(reads_environment),
-        cmocka_unit_test(tells_hidden_peers), cmocka_unit_test(knows_launchers_daemons),
+        cmocka_unit_test(tells_hidden_peers),        cmocka_unit_test(knows_launchers_daemons),
         cmocka_unit_test(reads_own_cmdline),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

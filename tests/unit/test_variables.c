@@ -1,6 +1,6 @@
 /*
- * The variable table of the specification (section 5), row by row; and the note and the map file that bring
- * a step's variables to the nodes. Right values follow from the map below by the table.
+ * The variable table of the specification (section 5), row by row; and the note and the map file
+ * that bring a step's variables to the nodes. Right values follow from the map below by the table.
  *
  * The map, by hand: tp2,dp2 on two nodes, n2 with ranks 0 and 1, n0 with ranks 2 and 3:
  *     rank  node  map node  local  tp  dp
@@ -12,12 +12,12 @@
 #include "../../spank/mapfile.h"
 #include "../../spank/note.h"
 #include "../../spank/variables.h"
+#include <cmocka.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,8 @@ static struct berth_map *map;
 static int make_map(void **state)
 {
     static const char json[] =
-        "{\"berth_map\": 1, \"world\": 4, \"mesh\": {\"order\": \"tp-dp\", \"axes\": [{\"name\": \"tp\", \"size\": 2},"
+        "{\"berth_map\": 1, \"world\": 4, \"mesh\": {\"order\": \"tp-dp\", \"axes\": [{\"name\": "
+        "\"tp\", \"size\": 2},"
         "{\"name\": \"dp\", \"size\": 2}]}, \"nodes\": [{\"name\": \"n2\", \"ranks\": \"0-1\"},"
         "{\"name\": \"n0\", \"ranks\": \"2-3\"}]}";
     struct berth_error err;
@@ -57,7 +58,8 @@ static const char *environment(const char *name, void *arg)
 
 static struct variables_step a_step(void)
 {
-    return (struct variables_step){.map = map, .master_addr = "n2", .master_port = 20001, .map_file = "/run/berth/m"};
+    return (struct variables_step){
+        .map = map, .master_addr = "n2", .master_port = 20001, .map_file = "/run/berth/m"};
 }
 
 static const struct variable *find(const struct variables *v, const char *name)
@@ -106,8 +108,9 @@ static void one_task_per_rank(void **state)
     expect(&v, "BERTH_TP_SIZE", "2");
     expect(&v, "BERTH_DP_RANK", "1");
     expect(&v, "BERTH_DP_SIZE", "2");
-    static const char *const absent[] = {"PET_NODE_RANK", "PET_NNODES", "PET_MASTER_ADDR", "PET_MASTER_PORT",
-                                         "PET_NPROC_PER_NODE", "SLURM_PROCID", "SLURM_NODEID", "SLURM_LOCALID"};
+    static const char *const absent[] = {"PET_NODE_RANK",   "PET_NNODES",         "PET_MASTER_ADDR",
+                                         "PET_MASTER_PORT", "PET_NPROC_PER_NODE", "SLURM_PROCID",
+                                         "SLURM_NODEID",    "SLURM_LOCALID"};
     for (int i = 0; i < 8; i++)
         assert_null(find(&v, absent[i]));
     variables_clear(&v);
@@ -128,8 +131,10 @@ static void one_launcher_per_node(void **state)
     (void)state;
     step.nodes = true;
     assert_int_equal(variables_make(&step, 1, 0, environment, NULL, &v, &err), 0);
-    static const char *const absent[] = {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "BERTH_RANK",
-                                         "BERTH_LOCAL_RANK", "BERTH_TP_RANK", "BERTH_DP_RANK", "SLURM_PROCID"};
+    static const char *const absent[] = {
+        "RANK",        "WORLD_SIZE",       "LOCAL_RANK",    "LOCAL_WORLD_SIZE",
+        "BERTH_RANK",  "BERTH_LOCAL_RANK", "BERTH_TP_RANK", "BERTH_DP_RANK",
+        "SLURM_PROCID"};
     for (int i = 0; i < 9; i++)
         expect(&v, absent[i], NULL);
     expect(&v, "NODE_RANK", "1");
@@ -171,8 +176,9 @@ static void override_slurm(void **state)
     const char *pmi[] = {"PMIX_RANK", "0", NULL};
     assert_int_equal(variables_make(&step, 1, 1, environment, pmi, &v, &err), -1);
     assert_int_equal(err.kind, BERTH_ENO);
-    assert_string_equal(err.text, "override=slurm is refused under PMI (PMIX_RANK is set): MPI's ranks would no "
-                                  "longer be SLURM_PROCID; use --mpi=none");
+    assert_string_equal(
+        err.text, "override=slurm is refused under PMI (PMIX_RANK is set): MPI's ranks would no "
+                  "longer be SLURM_PROCID; use --mpi=none");
     expect(&v, "RANK", "3"); /* the rest is there all the same */
     assert_null(find(&v, "SLURM_PROCID"));
     variables_clear(&v);
@@ -222,18 +228,21 @@ static void outer_steps_variables_are_replaced(void **state)
     (void)state;
     assert_int_equal(variables_make(&step, 1, 1, environment, NULL, &v, &err), 0);
     const char *mark = find(&v, "BERTH_SET")->value;
-    assert_string_equal(mark, "RANK=3,WORLD_SIZE=4,LOCAL_RANK=1,LOCAL_WORLD_SIZE=2,NODE_RANK=1,GROUP_RANK=1,"
-                              "MASTER_ADDR=n2,MASTER_PORT=20001");
-    const char *inherited[] = {"BERTH_SET", mark, "RANK", "3", "MASTER_PORT", "20001", "WORLD_SIZE", "5",
-                               "LOCAL_RANK", "1", NULL};
+    assert_string_equal(
+        mark, "RANK=3,WORLD_SIZE=4,LOCAL_RANK=1,LOCAL_WORLD_SIZE=2,NODE_RANK=1,GROUP_RANK=1,"
+              "MASTER_ADDR=n2,MASTER_PORT=20001");
+    const char *inherited[] = {"BERTH_SET",  mark, "RANK",       "3", "MASTER_PORT", "20001",
+                               "WORLD_SIZE", "5",  "LOCAL_RANK", "1", NULL};
     struct variables inner;
     step.master_port = 20002;
     step.keep_local_rank = true;
     assert_int_equal(variables_make(&step, 0, 0, environment, inherited, &inner, &err), 0);
     expect(&inner, "RANK", "0");
     expect(&inner, "MASTER_PORT", "20002");
-    assert_int_equal(find(&inner, "WORLD_SIZE")->fate, VARIABLE_CONFLICT); /* changed after: the user's */
-    assert_int_equal(find(&inner, "LOCAL_RANK")->fate, VARIABLE_UNSET);    /* stale, and not this step's to set */
+    assert_int_equal(find(&inner, "WORLD_SIZE")->fate,
+                     VARIABLE_CONFLICT); /* changed after: the user's */
+    assert_int_equal(find(&inner, "LOCAL_RANK")->fate,
+                     VARIABLE_UNSET); /* stale, and not this step's to set */
     variables_clear(&inner);
     variables_clear(&v);
     /* a value that only begins alike is not Berth's */
@@ -274,14 +283,20 @@ static void ports_stay_in_range(void **state)
 
 static void note_round_trip(void **state)
 {
-    struct note note = {.layout = true, .strict = true, .parts = 3, .port = 20001, .addr = "fe80::1%eth0"}, back;
+    struct note note = {.layout = true,
+                        .strict = true,
+                        .parts = 3,
+                        .port = 20001,
+                        .addr = "fe80::1%eth0"},
+                back;
     struct berth_error err;
     char text[NOTE_MAX];
     (void)state;
     assert_true(note_format(&note, text, sizeof(text)));
     assert_string_equal(text, "1 layout 3 20001 s- fe80::1%eth0");
     assert_int_equal(note_parse(text, &back, &err), 0);
-    assert_true(back.layout && back.strict && !back.nodes && !back.override_slurm && !back.keep_local_rank);
+    assert_true(back.layout && back.strict && !back.nodes && !back.override_slurm &&
+                !back.keep_local_rank);
     assert_int_equal(back.parts, 3);
     assert_int_equal(back.port, 20001);
     assert_string_equal(back.addr, note.addr);
@@ -350,7 +365,8 @@ static void mapfile_lives_and_goes(void **state)
     struct stat st;
     char expected[64], text[4] = "";
     (void)state;
-    assert_int_equal(mapfile_open(&file, under("d"), 7, 0, getpid(), geteuid(), getegid(), &err), 0);
+    assert_int_equal(mapfile_open(&file, under("d"), 7, 0, getpid(), geteuid(), getegid(), &err),
+                     0);
     snprintf(expected, sizeof(expected), "d/7.0.%d.json", getpid());
     assert_int_equal(stat(under("d"), &st), 0);
     assert_int_equal(st.st_mode & 07777, 0711);
@@ -376,12 +392,14 @@ static void mapfile_refuses_directories(void **state)
     assert_int_equal(mkdir(under("wide"), 0777), 0);
     assert_int_equal(chmod(under("wide"), 0777), 0);
     assert_int_equal(mapfile_open(&file, under("wide"), 7, 0, 1, geteuid(), getegid(), &err), -1);
-    snprintf(text, sizeof(text), "the map directory %s/wide must belong to root and be writable by root alone", base);
+    snprintf(text, sizeof(text),
+             "the map directory %s/wide must belong to root and be writable by root alone", base);
     assert_string_equal(err.text, text);
     assert_int_equal(symlink("/tmp", under("link")), 0);
     assert_int_equal(mapfile_open(&file, under("link"), 7, 0, 1, geteuid(), getegid(), &err), -1);
     assert_non_null(strstr(err.text, "link cannot be opened: "));
-    assert_int_equal(mapfile_open(&file, under("no/where"), 7, 0, 1, geteuid(), getegid(), &err), -1);
+    assert_int_equal(mapfile_open(&file, under("no/where"), 7, 0, 1, geteuid(), getegid(), &err),
+                     -1);
     assert_non_null(strstr(err.text, "no/where cannot be made: No such file or directory"));
     assert_int_equal(file.dir, -1);
     assert_int_equal(file.fd, -1);
@@ -392,7 +410,8 @@ static void mapfile_full_disk(void **state)
     struct mapfile file;
     struct berth_error err;
     (void)state;
-    assert_int_equal(mapfile_open(&file, under("full"), 7, 0, getpid(), geteuid(), getegid(), &err), 0);
+    assert_int_equal(mapfile_open(&file, under("full"), 7, 0, getpid(), geteuid(), getegid(), &err),
+                     0);
     close(file.fd);
     file.fd = open("/dev/full", 1);
     assert_true(file.fd >= 0);
@@ -412,14 +431,16 @@ static void mapfile_sweeps_the_dead(void **state)
     if (child == 0)
         _exit(0);
     waitpid(child, NULL, 0); /* now nobody has this id */
-    assert_int_equal(mapfile_open(&file, under("sweep"), 1, 0, getpid(), geteuid(), getegid(), &err), 0);
+    assert_int_equal(
+        mapfile_open(&file, under("sweep"), 1, 0, getpid(), geteuid(), getegid(), &err), 0);
     snprintf(dead, sizeof(dead), "sweep/9.4.%d.json", child);
     snprintf(alive, sizeof(alive), "sweep/9.4.%d.json", getppid());
     close(creat(under(dead), 0600));
     close(creat(under(alive), 0600));
     close(creat(under("sweep/other"), 0600));
     mapfile_remove(&file);
-    assert_int_equal(mapfile_open(&file, under("sweep"), 1, 1, getpid(), geteuid(), getegid(), &err), 0);
+    assert_int_equal(
+        mapfile_open(&file, under("sweep"), 1, 1, getpid(), geteuid(), getegid(), &err), 0);
     assert_int_equal(stat(under(dead), &st), -1);
     assert_int_equal(stat(under(alive), &st), 0);
     assert_int_equal(stat(under("sweep/other"), &st), 0);
@@ -429,15 +450,23 @@ static void mapfile_sweeps_the_dead(void **state)
 int main(void)
 {
     const struct CMUnitTest variables[] = {
-        cmocka_unit_test(one_task_per_rank),     cmocka_unit_test(one_launcher_per_node),
-        cmocka_unit_test(override_slurm),        cmocka_unit_test(local_rank_left_alone),
-        cmocka_unit_test(users_variables_stay),  cmocka_unit_test(outer_steps_variables_are_replaced),
-        cmocka_unit_test(refuses_unknown_tasks), cmocka_unit_test(ports_stay_in_range),
-        cmocka_unit_test(note_round_trip),       cmocka_unit_test(note_refuses),
+        cmocka_unit_test(one_task_per_rank),
+        cmocka_unit_test(one_launcher_per_node),
+        cmocka_unit_test(override_slurm),
+        cmocka_unit_test(local_rank_left_alone),
+        cmocka_unit_test(users_variables_stay),
+        cmocka_unit_test(outer_steps_variables_are_replaced),
+        cmocka_unit_test(refuses_unknown_tasks),
+        cmocka_unit_test(ports_stay_in_range),
+        cmocka_unit_test(note_round_trip),
+        cmocka_unit_test(note_refuses),
     };
     const struct CMUnitTest files[] = {
-        cmocka_unit_test(mapfile_lives_and_goes), cmocka_unit_test(mapfile_refuses_directories),
-        cmocka_unit_test(mapfile_full_disk),      cmocka_unit_test(mapfile_sweeps_the_dead),
+        cmocka_unit_test(mapfile_lives_and_goes),
+        cmocka_unit_test(mapfile_refuses_directories),
+        cmocka_unit_test(mapfile_full_disk),
+        cmocka_unit_test(mapfile_sweeps_the_dead),
     };
-    return cmocka_run_group_tests(variables, make_map, drop_map) + cmocka_run_group_tests(files, make_base, drop_base);
+    return cmocka_run_group_tests(variables, make_map, drop_map) +
+           cmocka_run_group_tests(files, make_base, drop_base);
 }
