@@ -73,7 +73,7 @@ expect_lacks() { ! grep -qF -- "$1" <<<"$output" || { printf "'%s' is in\n%s\n" 
 
 # How often a list of nodes of cluster T changes its leaf; 2 is the least for all three.
 leaf_changes() {
-    local node leaf last= n=-1
+    local node leaf last='' n=-1
     for node in $1; do
         case $node in n00 | n03 | n06) leaf=0 ;; n02 | n05) leaf=2 ;; *) leaf=1 ;; esac
         [ "$leaf" = "$last" ] || n=$((n + 1))

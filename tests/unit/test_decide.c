@@ -3,11 +3,14 @@
  * not, mode forced or not. Right values are the table's; the sentences are this program's own.
  */
 #include "../../spank/decide.h"
-#include <cmocka.h>
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <cmocka.h>
+
 #include <string.h>
 
 #define RELEASE_2205 0x1605

@@ -3,11 +3,14 @@
  * 6, this version's keys) and the mesh arithmetic by hand, beside each case.
  */
 #include "../../spank/options.h"
-#include <cmocka.h>
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <cmocka.h>
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,11 +3,14 @@
  * from what srun 22.05.8 hands to getopt_long.
  */
 #include "../../spank/srun_args.h"
-#include <cmocka.h>
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <cmocka.h>
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -12,12 +12,15 @@
 #include "../../spank/mapfile.h"
 #include "../../spank/note.h"
 #include "../../spank/variables.h"
-#include <cmocka.h>
-#include <fcntl.h>
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
