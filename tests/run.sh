@@ -3,6 +3,7 @@
 # sanitizers, a minute of fuzzing, the installed tree, the command line, and the plugin on a real Slurm
 # cluster. Closes with "N passed, N failed, N skipped". As root; --no-cluster leaves out what needs root.
 set -uo pipefail
+shopt -s extglob
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 2
 top=$PWD
 logs=$top/build/test-logs
@@ -92,7 +93,7 @@ fuzz() {
     mkdir -p "$dir"
     check "configure fuzz" sh -c "cd '$dir' && '$top/configure' CC=clang --enable-fuzzers --enable-sanitizers" || return
     check "build fuzz" make -C "$dir" -j"$(nproc)" fuzzers || return
-    local targets=("$dir"/tests/fuzz/fuzz_*[a-z])
+    local targets=("$dir"/tests/fuzz/fuzz_!(*.*))
     for target in "${targets[@]}"; do
         name=${target##*/fuzz_}
         mkdir -p "$dir/corpus/$name"

@@ -4,6 +4,7 @@
 # promises, and writes that file anew: commit, date, command, figures. As root, about an hour and a half
 # with everything; name parts to run only them.
 set -uo pipefail
+shopt -s extglob
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 2
 top=$PWD
 build=$top/build/soak
@@ -70,7 +71,7 @@ fuzz() {
     mkdir -p "$dir"
     (cd "$dir" && "$top/configure" CC=clang --enable-fuzzers --enable-sanitizers >configure.log &&
         make -s -j"$(nproc)" fuzzers) >"$out/fuzz-build.log" 2>&1 || { cat "$out/fuzz-build.log"; failed=$((failed + 1)); return; }
-    for target in "$dir"/tests/fuzz/fuzz_*[a-z]; do
+    for target in "$dir"/tests/fuzz/fuzz_!(*.*); do
         name=${target##*/fuzz_}
         mkdir -p "$dir/corpus/$name"
         if "$target" -max_total_time="${SOAK_FUZZ_SECONDS:-600}" -rss_limit_mb=2048 -timeout=10 -artifact_prefix="$out/" \
