@@ -67,7 +67,8 @@ all="RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE NODE_RANK GROUP_RANK MASTER_ADD
 }
 
 @test "torchrun takes its place from PET_*" {
-    python3 -c 'import torch.distributed' 2>/dev/null || skip "python3-torch is not installed"
+    # Debian's own: another python3 that stands first in PATH does not have its torch
+    /usr/bin/python3 -c 'import torch.distributed' 2>/dev/null || skip "python3-torch is not installed"
     cat >"$shared/ranks.py" <<'END'
 import os, socket, torch, torch.distributed as dist
 dist.init_process_group("gloo")
@@ -75,8 +76,9 @@ one = torch.ones(1)
 dist.all_reduce(one)
 print("torch", dist.get_rank(), os.environ["SLURMD_NODENAME"], os.environ["MASTER_ADDR"], os.environ["LOCAL_RANK"], int(one.item()))
 END
+    # Debian's torch 1.13 cannot read its own default of --redirects and --tee under Python 3.11
     in_job "${three[@]}" -- 'export GLOO_SOCKET_IFNAME=eth0 OMP_NUM_THREADS=1
-        srun -n3 --ntasks-per-node=1 --berth=tp2,dp3 python3 -m torch.distributed.run $BERTH_CLUSTER/shared/ranks.py'
+        srun -n3 --ntasks-per-node=1 --berth=tp2,dp3 /usr/bin/torchrun --redirects 2 --tee 2 $BERTH_CLUSTER/shared/ranks.py'
     expect_status 0
     expect "$(grep -o '^torch [0-9]' <<<"$output" | sort | cut -d' ' -f2 | xargs)" "0 1 2 3 4 5"
     read -r _ _ node master _ sum < <(grep '^torch 0 ' <<<"$output")
