@@ -344,7 +344,8 @@ int links_measure(const struct berth_map *map, MPI_Comm world, json_t **model,
     l.partner = calloc((size_t)l.n, sizeof(*l.partner));
     l.seen = calloc((size_t)l.n, sizeof(*l.seen));
     l.transfer.comm = world;
-    l.transfer.requests = calloc(2 * transfer_slices(CHUNK), sizeof(MPI_Request));
+    l.transfer.message = TRANSFER_EAGER;
+    l.transfer.requests = calloc(2 * transfer_messages(&l.transfer, CHUNK), sizeof(MPI_Request));
     l.place = calloc(l.me == 0 ? (size_t)berth_map_nodes(map) : 1, sizeof(*l.place));
     ready = l.out && l.in && l.partner && l.seen && l.place && l.transfer.requests;
     MPI_Allreduce(MPI_IN_PLACE, &ready, 1, MPI_INT, MPI_MIN, world);

@@ -1,8 +1,9 @@
 /*
  * Replays a step: every item's operation as neighbour exchange on its axis's communicator, whose
- * rank order is the ring order. All groups of an axis run at once; a barrier on the world, outside
- * the timing, keeps axes from overlapping. Timed steps move the bytes and leave the additions out:
- * on the GPUs that this stands for they are hidden, on a busy test machine they would not be.
+ * rank order is the ring order, chunks sent whole as a plain ring does. All groups of an axis run
+ * at once; a barrier on the world, outside the timing, keeps axes from overlapping. Timed steps
+ * move the bytes and leave the additions out: on the GPUs that this stands for they are hidden, on
+ * a busy test machine they would not be.
  */
 #include "replay.h"
 #include "error.h"
@@ -12,9 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define REQUESTS 4 /* a chain's rank receives and sends two buffers at once */
+
 struct exchange {
     struct transfer transfer;
-    MPI_Request *arrivals;
     int n, me, next, prev;
     size_t total; /* elements of the full buffer */
     int32_t *data, *incoming;
@@ -26,7 +28,7 @@ struct replay {
     const struct traffic *traffic;
     const struct berth_mpi *comms;
     int32_t *data, *incoming;
-    MPI_Request *requests, *arrivals;
+    MPI_Request requests[REQUESTS];
     int micro_batches;
 };
 
@@ -57,35 +59,24 @@ static int around(int index, int n)
 }
 
 /*
- * One turn of a ring: n-1 rounds, each of which sends on what the last one received, slice by slice
- * as it arrives, so that a slow link delays only what crosses it. `start` is the first chunk sent.
- * With `reduce`, what arrives is added to this rank's own before it goes on; else it replaces it.
+ * One turn of a ring: n-1 rounds, each of which sends on whole what the last one received. `start`
+ * is the first chunk sent. With `reduce`, what arrives is added to this rank's own before it goes
+ * on; else it replaces it.
  */
 static void ring(struct exchange *x, int start, bool reduce)
 {
-    struct transfer in = {.comm = x->transfer.comm, .requests = x->arrivals};
-    int round, done = 0;
+    int32_t *to = reduce ? x->incoming : x->data;
+    int round;
 
     for (round = 1; round < x->n; round++) {
-        int chunk = around(start - round, x->n);
-        int32_t *to = reduce ? x->incoming : x->data;
-        transfer_receive(&in, to + chunk_at(x, chunk), chunk_bytes(x, chunk), x->prev, 0);
+        int out = around(start - round + 1, x->n), in = around(start - round, x->n);
+        transfer_receive(&x->transfer, to + chunk_at(x, in), chunk_bytes(x, in), x->prev, 0);
+        transfer_send(&x->transfer, x->data + chunk_at(x, out), chunk_bytes(x, out), x->next, 0);
+        transfer_wait(&x->transfer);
+        if (reduce && x->add)
+            add(x->data + chunk_at(x, in), x->incoming + chunk_at(x, in),
+                chunk_bytes(x, in) / sizeof(int32_t));
     }
-    transfer_send(&x->transfer, x->data + chunk_at(x, start), chunk_bytes(x, start), x->next, 0);
-    for (round = 1; round < x->n; round++) {
-        int chunk = around(start - round, x->n);
-        size_t bytes = chunk_bytes(x, chunk), at;
-        for (at = 0; at < bytes; at += TRANSFER_SLICE) {
-            size_t first = chunk_at(x, chunk) + at / sizeof(int32_t);
-            size_t size = bytes - at < TRANSFER_SLICE ? bytes - at : TRANSFER_SLICE;
-            MPI_Wait(&in.requests[done++], MPI_STATUS_IGNORE);
-            if (reduce && x->add)
-                add(x->data + first, x->incoming + first, size / sizeof(int32_t));
-            if (round < x->n - 1)
-                transfer_send(&x->transfer, x->data + first, size, x->next, 0);
-        }
-    }
-    transfer_wait(&x->transfer);
 }
 
 /* After it, this rank holds the sum of chunk `me`. */
@@ -166,11 +157,11 @@ static void run(const struct replay *replay, const struct traffic_item *item, st
     }
 }
 
-static struct exchange exchange_of(const struct replay *replay, const struct traffic_item *item)
+static struct exchange exchange_of(struct replay *replay, const struct traffic_item *item)
 {
     struct exchange x = {.transfer.comm = berth_mpi_axis(replay->comms, item->axis),
                          .transfer.requests = replay->requests,
-                         .arrivals = replay->arrivals,
+                         .transfer.message = (size_t)REPLAY_BYTES_MAX,
                          .data = replay->data,
                          .incoming = replay->incoming};
 
@@ -215,7 +206,7 @@ void replay_step(struct replay *replay, double *seconds)
 
             if (times == 0)
                 continue;
-            MPI_Barrier(world);
+            transfer_barrier(world);
             start = MPI_Wtime();
             while (times-- > 0)
                 run(replay, item, &x);
@@ -359,7 +350,7 @@ struct replay *replay_new(const struct berth_mesh *mesh, const struct traffic *t
     double most = sizeof(int32_t);
     struct replay *replay;
     char text[128];
-    size_t bytes, slices;
+    size_t bytes;
     int i;
 
     for (i = 0; i < traffic->n; i++) {
@@ -384,12 +375,7 @@ struct replay *replay_new(const struct berth_mesh *mesh, const struct traffic *t
     bytes = (size_t)ceil(most) + sizeof(int32_t);
     replay->data = calloc(1, bytes);
     replay->incoming = calloc(1, 2 * bytes + (size_t)mesh->world * sizeof(int32_t));
-    /* A chain's rank has four buffers under way; a ring one, each of its chunks with a short slice.
-     */
-    slices = 4 * transfer_slices(bytes) + (size_t)mesh->world;
-    replay->requests = malloc(slices * sizeof(MPI_Request));
-    replay->arrivals = malloc(slices * sizeof(MPI_Request));
-    if (replay->data && replay->incoming && replay->requests && replay->arrivals)
+    if (replay->data && replay->incoming)
         return replay;
 memory:
     berth_error_memory(err);
@@ -403,7 +389,5 @@ void replay_free(struct replay *replay)
         return;
     free(replay->data);
     free(replay->incoming);
-    free(replay->requests);
-    free(replay->arrivals);
     free(replay);
 }

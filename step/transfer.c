@@ -1,20 +1,23 @@
 /*
- * Transfers in slices: MPI keeps messages of one sender, tag and communicator in order, so slice
- * after slice lands where it belongs.
+ * Transfers: MPI keeps messages of one sender, tag and communicator in order, so message after
+ * message lands where it belongs.
  */
 #include "transfer.h"
+#include <time.h>
 
-static int slice_bytes(size_t left)
+#define NAP 100000 /* ns between two looks: a hundredth of what a chunk takes on the wire */
+
+static int message_bytes(const struct transfer *t, size_t left)
 {
-    return left < TRANSFER_SLICE ? (int)left : TRANSFER_SLICE;
+    return (int)(left < t->message ? left : t->message);
 }
 
 void transfer_receive(struct transfer *t, void *in, size_t bytes, int from, int tag)
 {
     size_t at;
 
-    for (at = 0; at < bytes; at += TRANSFER_SLICE)
-        MPI_Irecv((char *)in + at, slice_bytes(bytes - at), MPI_BYTE, from, tag, t->comm,
+    for (at = 0; at < bytes; at += t->message)
+        MPI_Irecv((char *)in + at, message_bytes(t, bytes - at), MPI_BYTE, from, tag, t->comm,
                   &t->requests[t->n++]);
 }
 
@@ -22,13 +25,34 @@ void transfer_send(struct transfer *t, const void *out, size_t bytes, int to, in
 {
     size_t at;
 
-    for (at = 0; at < bytes; at += TRANSFER_SLICE)
-        MPI_Isend((const char *)out + at, slice_bytes(bytes - at), MPI_BYTE, to, tag, t->comm,
+    for (at = 0; at < bytes; at += t->message)
+        MPI_Isend((const char *)out + at, message_bytes(t, bytes - at), MPI_BYTE, to, tag, t->comm,
                   &t->requests[t->n++]);
+}
+
+static void wait_all(int n, MPI_Request *requests)
+{
+    const struct timespec nap = {.tv_nsec = NAP};
+    int done = 0;
+
+    for (;;) {
+        MPI_Testall(n, requests, &done, MPI_STATUSES_IGNORE);
+        if (done)
+            return;
+        nanosleep(&nap, NULL);
+    }
 }
 
 void transfer_wait(struct transfer *t)
 {
-    MPI_Waitall(t->n, t->requests, MPI_STATUSES_IGNORE);
+    wait_all(t->n, t->requests);
     t->n = 0;
+}
+
+void transfer_barrier(MPI_Comm comm)
+{
+    MPI_Request request;
+
+    MPI_Ibarrier(comm, &request);
+    wait_all(1, &request);
 }
