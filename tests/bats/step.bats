@@ -9,7 +9,7 @@ setup_file() {
 }
 
 setup() {
-    BERTH_STEP=${BERTH_STEP:-$(command -v berth-step || true)}
+    export BERTH_STEP=${BERTH_STEP:-$(command -v berth-step || true)}
     [ -x "$BERTH_STEP" ] || skip "there is no berth-step: set BERTH_STEP or put it in PATH"
     BERTH=${BERTH:-$(command -v berth || true)}
     cd "$BATS_TEST_TMPDIR" || return 1

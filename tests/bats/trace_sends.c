@@ -34,10 +34,10 @@ int MPI_Isend(const void *buf, int count, MPI_Datatype type, int to, int tag, MP
     return PMPI_Isend(buf, count, type, to, tag, comm, request);
 }
 
-int MPI_Barrier(MPI_Comm comm)
+int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request)
 {
     fprintf(out, "barrier\n");
-    return PMPI_Barrier(comm);
+    return PMPI_Ibarrier(comm, request);
 }
 
 int MPI_Finalize(void)

@@ -51,11 +51,13 @@ network_namespaces() {
     ip netns list | sed -n 's/^\(berth-[^ ]*\).*/\1/p'
 }
 
-# limit DEVICE RATE [NAMESPACE]: tbf, the one shaper that every kernel tried has (facts: testbed).
+# limit DEVICE RATE [NAMESPACE]: tbf, the one shaper that every kernel tried has. The queue holds all that
+# the rings of a case can have under way: a training fabric does not drop, and TCP that loses packets
+# made uplinks with several flows a tenth slower than the link model says.
 limit() {
     local in=()
     [ -z "${3:-}" ] || in=(-n "$3")
-    tc "${in[@]}" qdisc replace dev "$1" root tbf rate "$2" burst 256kb latency 200ms
+    tc "${in[@]}" qdisc replace dev "$1" root tbf rate "$2" burst 256kb limit 16mb
 }
 
 uplink_rate() { # LEAF-NAME
