@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,8 +20,9 @@
 static int open_directory(const char *path, struct berth_error *err)
 {
     struct stat st;
+    bool made = !mkdir(path, 0711);
 
-    if (mkdir(path, 0711) && errno != EEXIST)
+    if (!made && errno != EEXIST)
         return berth_error_set(err, BERTH_ESYSTEM, "the map directory %.200s cannot be made: %s",
                                path, strerror(errno));
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -32,6 +34,13 @@ static int open_directory(const char *path, struct berth_error *err)
         return berth_error_set(
             err, BERTH_ESYSTEM,
             "the map directory %.200s must belong to root and be writable by root alone", path);
+    }
+    if (made && fchmod(fd, 0711)) { /* slurmd's umask may have taken the users' way in */
+        berth_error_set(err, BERTH_ESYSTEM,
+                        "the map directory %.200s cannot be opened to users: %s", path,
+                        strerror(errno));
+        close(fd);
+        return -1;
     }
     return fd;
 }

@@ -74,6 +74,7 @@ static void take(struct srun_side *s, struct options *options, bool given)
     s->options = *options;
     s->asked = true;
     s->given = given;
+    s->unreadable = false; /* what an inherited map= said no longer counts */
     if (s->options.map) {
         struct berth_map *map = berth_map_open(s->options.map, &s->error);
         s->unreadable = !map;
@@ -240,9 +241,10 @@ static int *layout_seats(const struct srun_side *s, int world)
 {
     int n = s->job.n_nodes;
     int *seats = calloc((size_t)n, sizeof(*seats));
+    bool own = sum(s->job.tasks, n) == world;
 
     for (int i = 0; seats && i < n; i++)
-        seats[i] = sum(s->job.tasks, n) == world ? s->job.tasks[i] : world / n;
+        seats[i] = own ? s->job.tasks[i] : world / n;
     if (sum(seats, n) != world) {
         free(seats);
         seats = NULL;
