@@ -112,7 +112,7 @@ void cluster_free(struct cluster *c)
         free(c->nodes[i].addr);
     }
     for (int i = 0; i < c->n_shapes; i++)
-        cluster_shape_clear(&c->shapes[i]);
+        berth_shape_clear(&c->shapes[i]);
     free(c->switches);
     free(c->nodes);
     free(c->shapes);
@@ -350,11 +350,6 @@ char *cluster_slurp(const char *path, size_t *size, struct berth_error *err)
 }
 
 /* ---- hardware ---- */
-
-void cluster_shape_clear(struct berth_shape *shape)
-{
-    berth_shape_clear(shape);
-}
 
 int cluster_add_shape(struct cluster *c, const struct berth_shape *shape)
 {

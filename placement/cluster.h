@@ -133,11 +133,10 @@ json_t *cluster_write_model(const struct cluster *c);
  * BMC chip), in bus order, with NUMA node, CPUs and nearest NIC; NICs by class 02xx with a network
  * or OpenFabrics device. From an XML file's bytes, or from the live machine with bytes = NULL.
  * `*note` (may be NULL) receives a sentence to print, or NULL: XML without I/O objects is said to be so.
- * 0 and *shape filled (free with cluster_shape_clear), or -1. Without hwloc: BERTH_ESYSTEM says so.
+ * 0 and *shape filled (free with berth_shape_clear), or -1. Without hwloc: BERTH_ESYSTEM says so.
  */
 int cluster_read_hwloc(const char *name, const char *bytes, size_t size, struct berth_shape *shape,
                        const char **note, struct berth_error *err);
-void cluster_shape_clear(struct berth_shape *shape);
 
 /*
  * Reads files of the above kinds, found by content (not by name), and merges them in order. An
@@ -146,7 +145,7 @@ void cluster_shape_clear(struct berth_shape *shape);
  */
 struct cluster *cluster_read_files(const char *const *paths, int n, struct berth_error *err);
 
-/* A whole file in memory, at most 256 MiB, NUL added after *size bytes; refuses directories and devices. */
+/* A whole file in memory, at most 256 MiB, as berth_file_read() has it (lib/file.h). */
 char *cluster_slurp(const char *path, size_t *size, struct berth_error *err);
 
 #endif

@@ -183,7 +183,7 @@ static int load(struct cost_model *m, const int *at, const struct traffic_item *
 {
     const struct berth_axis *axis = &m->job->mesh.axes[item->axis];
     int n = axis->size, stride = axis->stride, world = m->job->mesh.world;
-    bool chain = item->kind == TRAFFIC_P2P && !strcmp(axis->name, "pp");
+    bool chain = traffic_is_chain(item, &m->job->mesh);
     double share = 1.0;
     int rounds = 1;
 

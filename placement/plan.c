@@ -193,13 +193,11 @@ static int counted_shape(struct berth_map *map, int gpus)
 
 static int add_paths(struct berth_map *map, const struct cluster *c, int node, int *paths, int room)
 {
-    int up[64], n = c->nodes[node].n_leaves < room ? c->nodes[node].n_leaves : room;
+    int up[BERTH_LEVELS_MAX], n = c->nodes[node].n_leaves < room ? c->nodes[node].n_leaves : room;
 
     for (int k = 0; k < n; k++) {
-        const char *names[64];
-        int depth = cluster_path(c, node, k, up, 64);
-        if (depth > 64)
-            depth = 64;
+        const char *names[BERTH_LEVELS_MAX];
+        int depth = cluster_path(c, node, k, up, BERTH_LEVELS_MAX); /* cluster_finish's limit */
         for (int i = 0; i < depth; i++)
             names[i] = c->switches[up[i]].name;
         if ((paths[k] = berth_map_add_path(map, NULL, names, depth)) < 0)
@@ -213,7 +211,7 @@ static int add_node(struct berth_map *map, const struct job *job, int at, const 
 {
     const struct cluster *c = job->cluster;
     const struct cluster_node *node = &c->nodes[job->nodes[at]];
-    int shape = -1, gpus = node->gpus, paths[64];
+    int shape = -1, gpus = node->gpus, paths[BERTH_PATHS_MAX];
 
     if (node->shape >= 0) {
         shape = berth_map_add_shape(map, &c->shapes[node->shape]);
@@ -226,7 +224,7 @@ static int add_node(struct berth_map *map, const struct job *job, int at, const 
     /* more ranks than GPUs: neighbours share one */
     for (int i = 0; i < n; i++)
         slots[i] = gpus <= 0 ? -1 : n <= gpus ? i : (int)((long)i * gpus / n);
-    int n_paths = add_paths(map, c, job->nodes[at], paths, 64);
+    int n_paths = add_paths(map, c, job->nodes[at], paths, BERTH_PATHS_MAX);
     if (n_paths < 0)
         return berth_error_memory(err);
     return berth_map_add_node(map, node->name, shape, ranks, slots, n, paths, n_paths, err);

@@ -78,7 +78,7 @@ static int take_hwloc(struct files *f, const char *path, const char *bytes, size
     f->shapes[f->n_shapes] = at;
     f->shape_paths[f->n_shapes++] = path;
 out:
-    cluster_shape_clear(&shape);
+    berth_shape_clear(&shape);
     return result;
 }
 

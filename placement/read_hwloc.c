@@ -321,7 +321,7 @@ int cluster_read_hwloc(const char *name, const char *bytes, size_t size, struct 
     hwloc_topology_destroy(topology);
     if (!result)
         return 0;
-    cluster_shape_clear(shape);
+    berth_shape_clear(shape);
     return berth_error_prefix(err, "%s", name);
 }
 

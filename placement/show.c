@@ -314,11 +314,12 @@ enum group_form view_form(const struct view *view, int axis)
     for (int i = 0; i < traffic->n; i++) {
         if (traffic->items[i].axis != axis)
             continue;
-        bool p2p = traffic->items[i].kind == TRAFFIC_P2P;
-        bool pp = strcmp(view->map->mesh.axes[axis].name, "pp") == 0;
-        pairs |= traffic->items[i].kind == TRAFFIC_ALLTOALL;
-        chain |= p2p && pp;
-        ring |= traffic->items[i].kind != TRAFFIC_ALLTOALL && !(p2p && pp);
+        if (traffic->items[i].kind == TRAFFIC_ALLTOALL)
+            pairs = true;
+        else if (traffic_is_chain(&traffic->items[i], &view->map->mesh))
+            chain = true;
+        else
+            ring = true;
     }
     return ring ? GROUP_RING : pairs ? GROUP_PAIRS : chain ? GROUP_CHAIN : GROUP_RING;
 }

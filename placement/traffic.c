@@ -25,6 +25,11 @@ static const struct {
     {"TB", 1e12}, {"KiB", 1024}, {"MiB", 1048576}, {"GiB", 1073741824}, {"TiB", 1099511627776},
 };
 
+bool traffic_is_chain(const struct traffic_item *item, const struct berth_mesh *mesh)
+{
+    return item->kind == TRAFFIC_P2P && !strcmp(mesh->axes[item->axis].name, "pp");
+}
+
 const char *traffic_kind_name(enum traffic_kind kind)
 {
     return kind_names[kind];

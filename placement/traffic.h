@@ -48,6 +48,9 @@ int traffic_parse(const char *text, const struct berth_mesh *mesh, struct traffi
 /* The traffic of the documented reference model at the mesh's sizes (traffic.c says which). */
 void traffic_reference(const struct berth_mesh *mesh, struct traffic *traffic);
 
+/* True for p2p on pp: a chain, no ring. */
+bool traffic_is_chain(const struct traffic_item *item, const struct berth_mesh *mesh);
+
 const char *traffic_kind_name(enum traffic_kind kind); /* "allreduce" */
 /* One item as text, "dp:allreduce:8000000:1:1"; into buf, returns buf. */
 const char *traffic_format(const struct traffic_item *item, const struct berth_mesh *mesh,

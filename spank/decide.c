@@ -9,13 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *decide_action_name(enum action action)
-{
-    static const char *const names[] = {"nothing", "line",  "stop",
-                                        "layout",  "remap", "remap-nodes"};
-    return names[action];
-}
-
 __attribute__((format(printf, 2, 3))) static void say(struct decision *out, const char *format, ...)
 {
     va_list args;
@@ -193,7 +186,7 @@ void decide(const struct facts *f, struct decision *out)
         stay_out(f, out);
         return;
     }
-    if (f->het || f->args->given & SRUN_HET) {
+    if (f->args->given & SRUN_HET) {
         say(out, "heterogeneous jobs are not placed; it runs as Slurm would");
         cannot(f, out);
         return;

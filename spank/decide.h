@@ -11,8 +11,8 @@
 #include "options.h"
 #include "srun_args.h"
 
-#define DECIDE_HOSTFILE_NODES 0x170b /* 23.11: from here on -N and a host file exclude each other \
-                                      */
+/* 23.11: from here on -N and a host file exclude each other */
+#define DECIDE_HOSTFILE_NODES 0x170b
 
 struct facts {
     /* the request */
@@ -24,9 +24,8 @@ struct facts {
     /* the step; early, `tasks` and `nodes` are what srun's arguments and the job make probable */
     bool placed; /* the step exists */
     int tasks, nodes;
-    int gpus;    /* GPUs of the step's nodes together, 0 unknown */
-    bool helper; /* mpirun's own launch */
-    bool het;
+    int gpus;            /* GPUs of the step's nodes together, 0 unknown */
+    bool helper;         /* mpirun's own launch */
     const char *refused; /* a topology that Berth does not use, by name */
     /* the job around it */
     bool in_job;   /* srun runs inside an allocation */
@@ -58,7 +57,5 @@ struct decision {
 };
 
 void decide(const struct facts *facts, struct decision *out);
-
-const char *decide_action_name(enum action action);
 
 #endif

@@ -4,7 +4,6 @@
  */
 #include "config.h"
 
-#include "../lib/file.h"
 #include "../placement/meshspec.h"
 #include "../placement/plan.h"
 #include "solve.h"
@@ -17,7 +16,7 @@
 static struct cluster *read_model(const char *path, struct berth_error *err)
 {
     size_t size;
-    char *bytes = berth_file_read(path, 256 << 20, &size, err);
+    char *bytes = cluster_slurp(path, &size, err);
     struct cluster *model = bytes ? cluster_read_model(path, bytes, size, err) : NULL;
 
     free(bytes);

@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else if (berth_shape_check(&shape, "shape", &err)) {
         abort();
     } else {
-        cluster_shape_clear(&shape);
+        berth_shape_clear(&shape);
     }
     free(text);
     return 0;

@@ -36,13 +36,20 @@ static struct facts whole_job(void)
     };
 }
 
+static const char *action_name(enum action action)
+{
+    static const char *const names[] = {"nothing", "line",  "stop",
+                                        "layout",  "remap", "remap-nodes"};
+    return names[action];
+}
+
 static void expect(const char *row, const struct facts *f, enum action action, const char *text)
 {
     struct decision d;
     decide(f, &d);
     if (d.action != action)
-        fail_msg("%s: %s instead of %s (%s)", row, decide_action_name(d.action),
-                 decide_action_name(action), d.text);
+        fail_msg("%s: %s instead of %s (%s)", row, action_name(d.action), action_name(action),
+                 d.text);
     if (text && strcmp(d.text, text) != 0)
         fail_msg("%s: says '%s' instead of '%s'", row, d.text, text);
     if (action >= DECIDE_LAYOUT && d.world < 1)
@@ -286,11 +293,9 @@ static void cannot_be_placed(void **state)
     f.strict = true;
     expect("torus3d strict", &f, DECIDE_STOP, NULL);
     f = whole_job();
-    f.het = true;
-    expect("het", &f, DECIDE_LINE, "heterogeneous jobs are not placed; it runs as Slurm would");
     struct srun_args args = {.certain = true, .given = SRUN_HET};
-    f.het = false, f.args = &args;
-    expect("--het-group", &f, DECIDE_LINE, NULL);
+    f.args = &args;
+    expect("het", &f, DECIDE_LINE, "heterogeneous jobs are not placed; it runs as Slurm would");
 }
 
 /* Row 9. */
@@ -300,7 +305,8 @@ static void off(void **state)
     (void)state;
     f.off = true;
     expect("off", &f, DECIDE_NOTHING, "");
-    f.strict = true, f.het = true;
+    struct srun_args args = {.certain = true, .given = SRUN_HET};
+    f.strict = true, f.args = &args;
     expect("off wins over all", &f, DECIDE_NOTHING, "");
 }
 

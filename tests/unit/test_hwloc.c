@@ -82,7 +82,7 @@ static void reads_hardware(void **state)
         assert_string_equal(shape.nics[i].pci, nics[i].pci);
         assert_int_equal(shape.nics[i].numa, nics[i].numa);
     }
-    cluster_shape_clear(&shape);
+    berth_shape_clear(&shape);
 }
 
 static void says_that_io_is_missing(void **state)
@@ -97,7 +97,7 @@ static void says_that_io_is_missing(void **state)
     assert_string_equal(
         note, "hwloc lists no I/O devices here, so GPUs and NICs stay unknown; an XML with "
               "them comes from `lstopo --whole-io --of xml` run on the node itself");
-    cluster_shape_clear(&shape);
+    berth_shape_clear(&shape);
 }
 
 static const struct {
@@ -177,7 +177,7 @@ static void reads_real_machines(void **state)
             assert_int_equal(shape.gpus[g].numa, real[i].numa);
             assert_string_equal(shape.gpus[g].nic, real[i].nic);
         }
-        cluster_shape_clear(&shape);
+        berth_shape_clear(&shape);
     }
 }
 
@@ -193,7 +193,7 @@ static void reads_this_machine(void **state)
     __lsan_enable();
     assert_string_equal(err.text, "");
     assert_int_equal(berth_shape_check(&shape, "shape", &err), 0);
-    cluster_shape_clear(&shape);
+    berth_shape_clear(&shape);
 }
 
 /* cluster.h: an XML describes the nodes without a shape whose number of GPUs is its own or unknown.
