@@ -26,7 +26,7 @@ static const char help[] =
     "      --mesh SPEC           axes and sizes: tp8,pp2,dp5; one axis may go without a size; "
     "ep5@dp\n"
     "                            is derived: it divides dp\n"
-    "      --order ORDER         axes from the fastest: tp-pp-dp (default tp-cp-ep-dp-pp)\n"
+    "      --order ORDER         axes from the fastest: tp-pp-dp (default " MESHSPEC_ORDER ")\n"
     "      --traffic T           bytes per step: dp:allreduce:8MB,pp:p2p:64KB:16\n"
     "      --topology FILE       Slurm's topology.conf, or `scontrol show topology`; may be "
     "repeated\n"

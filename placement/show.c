@@ -289,6 +289,12 @@ double view_load(const struct cost *cost, int sw)
     return cost->up[sw] > cost->down[sw] ? cost->up[sw] : cost->down[sw];
 }
 
+bool view_is_loaded(const struct view *view, int sw)
+{
+    return view_load(&view->planned_cost, sw) + view_load(&view->name_cost, sw) > 0 &&
+           strcmp(view->cluster->switches[sw].name, SHOW_NO_SWITCH) != 0;
+}
+
 int view_main_axis(const struct view *view)
 {
     const struct traffic *traffic = &view->job.traffic;

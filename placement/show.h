@@ -47,6 +47,8 @@ void view_clear(struct view *view);
 const char *view_traffic_text(const struct view *view, char *buf, size_t size);
 /* Bytes per step through the uplink of a switch, in the direction that carries more. */
 double view_load(const struct cost *cost, int sw);
+/* True if that is more than nothing in either order; a root's counts where there are several. */
+bool view_is_loaded(const struct view *view, int sw);
 /* The axis whose traffic sends most bytes across leaves, else the largest. */
 int view_main_axis(const struct view *view);
 

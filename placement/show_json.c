@@ -24,7 +24,7 @@ static json_t *uplinks_json(const struct view *view)
     json_t *links = json_array();
     for (int s = 0; s < c->n_switches; s++) {
         const struct cost *p = &view->planned_cost, *n = &view->name_cost;
-        if (c->switches[s].parent < 0 || view_load(p, s) + view_load(n, s) <= 0)
+        if (!view_is_loaded(view, s))
             continue;
         json_array_append_new(links, json_pack("{s:s, s:i, s:{s:f, s:f}, s:{s:f, s:f}}", "switch",
                                                c->switches[s].name, "level", c->switches[s].level,

@@ -309,8 +309,7 @@ static int print_uplinks(const struct view *view, FILE *out, struct berth_error 
     if (!links)
         return berth_error_memory(err);
     for (int s = 0; s < c->n_switches; s++)
-        if (c->switches[s].parent >= 0 &&
-            view_load(&view->planned_cost, s) + view_load(&view->name_cost, s) > 0)
+        if (view_is_loaded(view, s))
             links[n++] = (struct uplink){view_load(&view->planned_cost, s),
                                          view_load(&view->name_cost, s), s};
     qsort(links, n, sizeof(*links), compare_uplink);

@@ -57,8 +57,8 @@ topology() {
 @test "map: slots out of range" { map 2 'nodes\[1\]\.slots' 's/"2-3", "slots": "0-1"/"2-3", "slots": "0,99999"/'; }
 @test "map: fewer slots than ranks" { map 2 'nodes\[1\]\.slots' 's/"2-3", "slots": "0-1"/"2-3", "slots": "0"/'; }
 @test "map: ranks beyond all bounds" { map 2 'nodes\[1\]\.ranks' 's/"2-3", "slots": "0-1"/"2-4000000000"/'; }
-@test "map: an axis of size zero" { map 2 'axes\[1\]|dp' 's/"dp", "size": 2/"dp", "size": 0/'; }
-@test "map: an axis twice" { map 2 'axes\[1\]|tp' 's/"name": "dp"/"name": "tp"/'; }
+@test "map: an axis of size zero" { map 2 'axes\[1\]\.size: ' 's/"dp", "size": 2/"dp", "size": 0/'; }
+@test "map: an axis twice" { map 2 'axes\[1\]: axis tp is there twice' 's/"name": "dp"/"name": "tp"/'; }
 @test "map: a switch under two others" {
     map 2 'switch l is below' '3s/"0-1"}/"0-1", "paths": [{"switches": ["l", "one"]}]}/
         4s/"0-1"}/"0-1", "paths": [{"switches": ["l", "two"]}]}/'

@@ -93,3 +93,10 @@ PY
     must 0 timeout 5 "$BERTH" show m.json --svg m.svg
     [ "$(wc -c <m.svg)" -lt 4000000 ]
 }
+
+@test "leaves without a spine: what goes between them is shown all the same" {
+    printf 'SwitchName=l0 Nodes=n[0-3]\nSwitchName=l1 Nodes=n[4-6]\n' >two.conf
+    must 0 "$BERTH" map --topology two.conf --slots 1 --mesh dp7 --traffic dp:allreduce:7MB -q -o two.json
+    must 0 "$BERTH" show two.json
+    says out '^  l0 .* 12 MB$' '^  l1 .* 12 MB$' # 2 (7-1)/7 of 7 MB over one edge each way
+}
