@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # needs: cluster
 # The gain on the fixed cases T1 and T2 of spec.md 6, two alternations each: T1 against name order, T2
-# against topology order. By hand 2.83 and 2.11; five pairs of every case run in tests/soak.sh.
+# against topology order. By hand 2.83 and 2.11. tests/soak.sh runs five pairs of every case and asks 1.9 of
+# T2; two pairs on a machine that may be busy are asked for less.
 
 setup_file() {
     export cluster=$BATS_TEST_DIRNAME/../cluster/cluster
@@ -26,12 +27,12 @@ measured() {
     awk "BEGIN { exit !(${output:-0} >= 2.5) }"
 }
 
-@test "T2: faster than topology order by more than half" {
+@test "T2: at least 1.7 times faster than topology order" {
     run measured T2 topology
-    awk "BEGIN { exit !(${output:-0} >= 1.5) }"
+    awk "BEGIN { exit !(${output:-0} >= 1.7) }"
 }
 
-@test "every run had the map's ring order and no file is left" {
+@test "all twelve runs ended, and no map file is left" {
     [ "$(wc -l <"$BATS_FILE_TMPDIR/runs.jsonl")" = 12 ]
     run bash -c "ls /run/berth 2>/dev/null | wc -l"
     [ "$output" = 0 ]
