@@ -1,4 +1,4 @@
-EXTRA_DIST += contrib/quickstart.sh
+EXTRA_DIST += contrib/quickstart.sh contrib/packages.sh
 
 bashcompletiondir = $(datadir)/bash-completion/completions
 dist_bashcompletion_DATA = contrib/completion/berth.bash

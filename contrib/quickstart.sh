@@ -31,18 +31,23 @@ say "building in ${build#"$PWD/"}"
 mkdir -p "$build" "$out"
 [ -x configure ] || ./autogen.sh >"$out/autogen.log" 2>&1 || { cat "$out/autogen.log"; exit 1; }
 (cd "$build" && { [ -e Makefile ] || ../../configure --prefix="$build/install" >configure.log 2>&1 || { tail -n 20 configure.log; exit 1; }; } &&
-    sed -n '/^berth [0-9]/,$p' configure.log && make -s -j"$(nproc)" 2>&1 | { grep -v '^libtool: ' || true; })
+    sed -n '/^berth [0-9]/,$p' configure.log && { make -j"$(nproc)" >make.log 2>&1 || { tail -n 40 make.log; exit 1; }; })
 
-say "offline: eighty ranks on ten nodes, from a topology.conf and nothing else"
+say "offline: two rings of five and a pipeline of two on ten nodes, from files alone"
 cat >"$out/topology.conf" <<'END'
 SwitchName=leaf0 Nodes=n[00,03,06]
 SwitchName=leaf1 Nodes=n[01,04,07-09]
 SwitchName=leaf2 Nodes=n[02,05]
 SwitchName=spine Switches=leaf[0-2]
 END
-"$build/berth" map --topology "$out/topology.conf" --gpus-per-node 8 --mesh tp8,pp2,dp5 -o "$out/offline.map.json"
-"$build/berth" show "$out/offline.map.json" --svg "$out/offline.svg" >"$out/offline.txt"
-echo "wrote ${out#"$PWD/"}/offline.map.json, offline.txt and offline.svg"
+cat >"$out/rates.json" <<'END'
+{"berth_cluster": 1, "defaults": {"node": {"rate": 50e6}, "switch": {"uplink": 25e6}}}
+END
+"$build/berth" map --topology "$out/topology.conf" --cluster "$out/rates.json" --slots 1 --mesh dp5,pp2 \
+    --traffic dp:allreduce:8MB,pp:p2p:64KB:4 -o "$out/offline.map.json"
+"$build/berth" show "$out/offline.map.json" >"$out/offline.txt"
+"$build/berth" show "$out/offline.map.json" --cluster "$out/rates.json" --svg "$out/offline.svg"
+echo "wrote ${out#"$PWD/"}/offline.map.json, offline.txt and offline.svg; the program is ${build#"$PWD/"}/berth"
 
 if [ $root = no ]; then
     say "not root: that was the offline part. As root this script also runs it on a Slurm cluster."

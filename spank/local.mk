@@ -15,7 +15,13 @@ spank_berth_la_CFLAGS = $(AM_CFLAGS) $(SLURM_CFLAGS)
 spank_berth_la_LIBADD = libspankcore.la
 spank_berth_la_LDFLAGS = -module -avoid-version -shared -Wl,-z,relro -Wl,-z,now \
 	-Wl,--version-script=$(srcdir)/spank/spank_berth.map
-endif
+
 dist_man_MANS += man/spank_berth.8
-dist_doc_DATA += contrib/berth.conf
-EXTRA_DIST += spank/spank_berth.map
+doc_DATA = contrib/berth.conf
+CLEANFILES += contrib/berth.conf
+contrib/berth.conf: $(srcdir)/contrib/berth.conf.in Makefile
+	$(AM_V_GEN)$(MKDIR_P) contrib && sed 's|@plugindir@|$(plugindir)|' $(srcdir)/contrib/berth.conf.in >$@
+else
+EXTRA_DIST += man/spank_berth.8
+endif
+EXTRA_DIST += spank/spank_berth.map contrib/berth.conf.in

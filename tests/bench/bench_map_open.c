@@ -155,9 +155,11 @@ int main(int argc, char **argv)
     long base = peak_kib("/proc/self/exe", NULL), peak = peak_kib("/proc/self/exe", path);
     stat(path, &st);
     unlink(path);
+    /* what is promised of 131,072 ranks: 50 ms and 32 MB */
+    int over = nodes == 16384 && per_node == 8 && (ms[times / 2] > 50 || peak - base > 32 * 1024);
     printf("ranks %d nodes %d bytes %jd open_ms %.1f (median of %d, %.1f to %.1f) "
            "cpu_ms %.1f rss_mib %.1f (above a base of %.1f)\n",
            nodes * per_node, nodes, (intmax_t)st.st_size, ms[times / 2], times, ms[0],
            ms[times - 1], cpu[times / 2], (peak - base) / 1024.0, base / 1024.0);
-    return 0;
+    return over;
 }
