@@ -182,6 +182,23 @@ static struct cluster *load_cluster(const struct input *in, const char *nodelist
     return c;
 }
 
+/*
+ * Nodes that only --nodes names: all of them where the files know no switch, and those that Slurm's
+ * Nodes=ALL stands for. A node's hwloc XML alone describes every one.
+ */
+static int add_named(struct cluster *c, const struct selection *sel, struct berth_error *err)
+{
+    bool open = c->n_switches == 0, bare = c->n_nodes == 0;
+    for (int s = 0; s < c->n_switches; s++)
+        open = open || c->switches[s].all;
+    for (int i = 0; open && i < sel->n; i++)
+        if (cluster_add_node(c, sel->names[i]) < 0)
+            return berth_error_memory(err);
+    if (bare && c->n_shapes == 1)
+        cluster_spread_shape(c, 0);
+    return cluster_attach_all(c) < 0 ? berth_error_memory(err) : 0;
+}
+
 struct cluster *input_load(const struct input *in, bool slots, struct selection *sel,
                            struct berth_error *err)
 {
@@ -205,6 +222,8 @@ struct cluster *input_load(const struct input *in, bool slots, struct selection 
     if ((in->nodes ? select_expression(sel, in->nodes, err)
          : in_job  ? select_names(sel, job.n_nodes, name_of_job, &job, err)
                    : select_all(sel, c, err)) < 0)
+        goto fail;
+    if (in->nodes && add_named(c, sel, err))
         goto fail;
     if (slots && sel->n == 0) {
         berth_error_set(err, BERTH_EINPUT, "%.200s names no node: give --nodes",

@@ -138,3 +138,17 @@ SLURM
     says out '^berth [0-9]+\.[0-9]+'
     must 2 "$BERTH"
 }
+
+# tests/data/hwloc/two-gpus.xml has two GPUs: four nodes like it hold eight ranks, and slot 1 is the second by bus id.
+@test "one node's hwloc XML describes all nodes that --nodes names" {
+    must 0 "$BERTH" map --cluster "$BATS_TEST_DIRNAME/../data/hwloc/two-gpus.xml" --nodes 'n[0-3]' --mesh tp2,dp -o m.json
+    is 8 "$(value m.json "j['world']")"
+    is 2 "$(value m.json "len(j['shapes'][0]['gpus'])")"
+}
+
+# topology.conf(5): Nodes=ALL is every node that no other switch lists.
+@test "Nodes=ALL takes the nodes that --nodes names" {
+    printf 'SwitchName=root Nodes=ALL\n' >all.conf
+    must 0 "$BERTH" map --topology all.conf --nodes 'n[0-3]' --slots 2 --mesh dp -o m.json
+    is root "$(value m.json "j['nodes'][3]['paths'][0]['switches'][0]")"
+}
