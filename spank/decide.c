@@ -28,10 +28,11 @@ static void stay_out(const struct facts *f, struct decision *out)
     out->action = f->strict ? DECIDE_STOP : DECIDE_LINE;
 }
 
-/* What nobody could place, given or inherited, gets its one line. */
+/* What nobody could place gets its one line, also inherited; only what was given stops a step. */
 static void cannot(const struct facts *f, struct decision *out)
 {
-    out->action = f->strict ? DECIDE_STOP : DECIDE_LINE;
+    out->world = 0;
+    out->action = f->given && f->strict ? DECIDE_STOP : DECIDE_LINE;
 }
 
 /*
@@ -186,17 +187,18 @@ void decide(const struct facts *f, struct decision *out)
         stay_out(f, out);
         return;
     }
-    if (f->args->given & SRUN_HET) {
-        say(out, "heterogeneous jobs are not placed; it runs as Slurm would");
-        cannot(f, out);
-        return;
-    }
-    if (f->tasks < 1 || f->nodes < 1) {
+    bool het = f->args->given & SRUN_HET;
+    if (!(het && f->given) && (f->tasks < 1 || f->nodes < 1)) {
         say(out, "the number of tasks is not known");
         stay_out(f, out);
         return;
     }
-    out->world = fitting_world(f, out);
+    out->world = het && f->given ? 0 : fitting_world(f, out);
+    if (het && (f->given || out->world)) {
+        say(out, "heterogeneous jobs are not placed; it runs as Slurm would");
+        cannot(f, out);
+        return;
+    }
     if (!out->world) {
         stay_out(f, out);
         return;

@@ -206,36 +206,6 @@ static struct variables_step variables_step(const struct node_side *n)
     };
 }
 
-/*
- * Under strict a variable of the user's that contradicts any task's stops the whole step, on all
- * nodes alike: tasks that happen to agree must not be left waiting for the others. The walk over
- * all ranks is made only where the user has set one of the variables.
- */
-static int check_users(const struct node_side *n, char **env, struct berth_error *err)
-{
-    struct variables_step step = variables_step(n);
-    struct variables vars;
-    char sentence[256];
-    bool users = false, conflict = false;
-
-    step.override_slurm = false;
-    for (int node = 0; node < berth_map_nodes(n->map) && !conflict; node++)
-        for (int local = 0; local < (n->note.nodes ? 1 : berth_map_node_ranks(n->map, node, NULL));
-             local++) {
-            if (variables_make(&step, node, local, get_variable, env, &vars, err)) {
-                variables_clear(&vars);
-                return -1;
-            }
-            for (int i = 0; i < vars.n; i++)
-                users = users || vars.list[i].fate == VARIABLE_KEPT;
-            conflict = variables_conflict(&vars, sentence, sizeof(sentence));
-            variables_clear(&vars);
-            if (conflict || !users)
-                break;
-        }
-    return conflict ? berth_error_set(err, BERTH_ENO, "%s", sentence) : 0;
-}
-
 /* What is wrong alike on every node is told by the first alone. */
 static void tell(struct node_side *n, spank_t spank, const char *sentence, bool everywhere)
 {
@@ -264,7 +234,9 @@ void berth_node_user(struct berth_context *ctx, spank_t spank)
         tell(n, spank, err.text, true);
         return;
     }
-    if (n->note.strict && (spank_get_item(spank, S_JOB_ENV, &env) || check_users(n, env, &err))) {
+    struct variables_step step = variables_step(n);
+    if (n->note.strict && (spank_get_item(spank, S_JOB_ENV, &env) ||
+                           variables_check(&step, get_variable, env, &err))) {
         tell(n, spank, env ? err.text : "Slurm does not show the job's environment", false);
         return;
     }

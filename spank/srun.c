@@ -547,21 +547,45 @@ static int act(struct berth_context *ctx, const struct step *step, struct facts 
     return 0;
 }
 
+static bool is_helper(const struct srun_side *s, spank_t spank)
+{
+    int argc = 0;
+    char **argv = NULL;
+
+    if (!spank_get_item(spank, S_JOB_ARGV, &argc, &argv) && argc > 0)
+        return srun_args_is_helper(argv[0]);
+    return srun_args_is_helper(s->args.program);
+}
+
+/* The same where the mesh or the step is unknown: an inherited option leaves alone, also under
+ * strict, what no mesh means. */
+static int give_up_unread(const struct srun_side *s, spank_t spank, bool helper,
+                          const char *sentence)
+{
+    uint32_t tasks = 0;
+
+    if (!s->given &&
+        (helper || (!spank_get_item(spank, S_JOB_TOTAL_TASK_COUNT, &tasks) && tasks == 1)))
+        return 0;
+    return give_up(s, sentence);
+}
+
 int berth_srun_step(struct berth_context *ctx, spank_t spank)
 {
     struct srun_side *s = &ctx->srun;
     struct facts facts = {.placed = true};
     struct step step = {0};
     struct berth_error err;
-    int argc = 0, rc;
-    char **argv = NULL;
+    bool helper;
+    int rc;
 
     if (!s->asked || s->options.off)
         return 0;
+    helper = is_helper(s, spank);
     if (s->unreadable)
-        return give_up(s, s->error.text);
+        return give_up_unread(s, spank, helper, s->error.text);
     if (step_read(&step, spank, &err)) {
-        rc = give_up(s, err.text);
+        rc = give_up_unread(s, spank, helper, err.text);
         goto done;
     }
     facts.nodes = step.n_nodes;
@@ -569,8 +593,7 @@ int berth_srun_step(struct berth_context *ctx, spank_t spank)
     facts_fill(s, &facts);
     facts.capacity = true;
     facts.followed = s->requested && followed(&step, s->solution.map);
-    if (!spank_get_item(spank, S_JOB_ARGV, &argc, &argv) && argc > 0)
-        facts.helper = srun_args_is_helper(argv[0]);
+    facts.helper = helper;
     find_gpus(ctx, &facts, step.layout->node_list, step.names);
     rc = act(ctx, &step, &facts);
 done:

@@ -424,6 +424,13 @@ void srun_args_environment(struct srun_args *args, const char *(*get)(const char
             doubt(args, "SLURM_NTASKS and SLURM_NPROCS differ:", nprocs);
         args->ntasks = environment_number(args, ntasks ? ntasks : nprocs);
     }
+    if (!(args->given & SRUN_NODES)) {
+        /* both are -N to srun, and in a job both are the job's own number unless someone set one */
+        const char *nodes = get("SLURM_JOB_NUM_NODES"), *old = get("SLURM_NNODES");
+        if (nodes && old && strcmp(nodes, old))
+            doubt(args, "SLURM_JOB_NUM_NODES and SLURM_NNODES differ:", old);
+        args->nodes = environment_number(args, old ? old : nodes);
+    }
     if (!args->ntasks_per_node)
         args->ntasks_per_node = environment_number(args, get("SLURM_NTASKS_PER_NODE"));
     if (!args->cpus_per_task) {

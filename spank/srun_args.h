@@ -38,7 +38,7 @@ struct srun_args {
     char doubt[128];   /* else: the first thing that was not */
     unsigned given;    /* enum srun_given */
     int ntasks;        /* 0: not said */
-    int nodes;         /* 0: not said, or a range */
+    int nodes;         /* 0: not said, or a range; the environment's counts as said */
     int cpus_per_task; /* 0: not said */
     int ntasks_per_node;
     int gpus_per_node;   /* --gpus-per-node or --gres=gpu:N; 0: not said */

@@ -248,6 +248,44 @@ bool variables_conflict(const struct variables *variables, char *buf, size_t siz
     return false;
 }
 
+/* One task of variables_check; *users: the user has set one of its variables. */
+static int check_task(const struct variables_step *step, int node, int local,
+                      const char *(*get)(const char *name, void *arg), void *arg, bool *users,
+                      struct berth_error *err)
+{
+    struct variables vars;
+    char sentence[256];
+    int rc = variables_make(step, node, local, get, arg, &vars, err);
+
+    *users = false;
+    for (int i = 0; i < vars.n; i++)
+        *users = *users || vars.list[i].fate == VARIABLE_KEPT;
+    if (!rc && variables_conflict(&vars, sentence, sizeof(sentence)))
+        rc = berth_error_set(err, BERTH_ENO, "%s", sentence);
+    variables_clear(&vars);
+    return rc;
+}
+
+int variables_check(const struct variables_step *step,
+                    const char *(*get)(const char *name, void *arg), void *arg,
+                    struct berth_error *err)
+{
+    struct variables_step own = *step;
+
+    own.override_slurm = false; /* refused, if at all, in the task */
+    for (int node = 0; node < berth_map_nodes(step->map); node++) {
+        int tasks = step->nodes ? 1 : berth_map_node_ranks(step->map, node, NULL);
+        for (int local = 0; local < tasks; local++) {
+            bool users;
+            if (check_task(&own, node, local, get, arg, &users, err))
+                return -1;
+            if (!users) /* all tasks have the same environment */
+                return 0;
+        }
+    }
+    return 0;
+}
+
 int variables_port(unsigned job, unsigned step, int low, int high)
 {
     /* Fibonacci hashing: neighbouring jobs and steps land far apart */

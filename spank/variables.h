@@ -62,6 +62,16 @@ void variables_clear(struct variables *variables);
 /* The first conflict as a sentence in buf; false when there is none. */
 bool variables_conflict(const struct variables *variables, char *buf, size_t size);
 
+/*
+ * Whether a variable of the user's contradicts any task's, BERTH_ENO with the sentence: under
+ * strict that stops the whole step, on all nodes alike, for tasks that happen to agree must not be
+ * left waiting for the others. The ranks are walked only where the user has set one of the
+ * variables.
+ */
+int variables_check(const struct variables_step *step,
+                    const char *(*get)(const char *name, void *arg), void *arg,
+                    struct berth_error *err);
+
 /* A port for a step: the same everywhere, spread over low..high. */
 int variables_port(unsigned job, unsigned step, int low, int high);
 

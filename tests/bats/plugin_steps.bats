@@ -141,6 +141,27 @@ teardown() { plugin_settled; }
     expect "$(shown)" ""
 }
 
+@test "a helper beside an unreadable map= that is inherited: nothing, also under strict" {
+    in_job "${ten[@]}" --berth=map=/nowhere.json,strict -- 'srun -N1 -n1 $BERTH_CLUSTER/shared/show
+        timeout 60 mpirun -np 10 bash -c "echo rank \$OMPI_COMM_WORLD_RANK"'
+    expect_status 0
+    expect "$(column RANK)" unset
+    expect "$(grep -c '^rank' <<<"$output")" 10
+    expect "$(said)" 0
+    in_job "${ten[@]}" -- 'srun -N1 -n1 --berth=map=/nowhere.json,strict $BERTH_CLUSTER/shared/show'
+    [ "$status" != 0 ]
+    expect_has "/nowhere.json"
+}
+
+@test "SLURM_NNODES that is not the job's: srun takes it as -N, and layout is not tried" {
+    in_job -w "n[00,01]" -n2 --gres=gpu:1 -- 'export SHOW="RANK BERTH_MODE SLURM_STEP_NUM_NODES"
+        SLURM_NNODES=1 srun -n2 -O --berth=dp2 $BERTH_CLUSTER/shared/show
+        SLURM_NNODES=1 SLURM_JOB_NUM_NODES=1 srun -n2 -O --berth=dp2 $BERTH_CLUSTER/shared/show'
+    expect_status 0
+    expect "$(column BERTH_MODE)" "remap remap remap remap"
+    expect_lacks error
+}
+
 @test "fewer and more tasks than fit: inherited nothing, given one line" {
     in_job "${ten[@]}" --berth=dp10,strict -- 'srun -n4 $BERTH_CLUSTER/shared/show; srun -n20 -O $BERTH_CLUSTER/shared/show'
     expect_status 0

@@ -281,7 +281,10 @@ static void hidden_peers(void **state)
     assert_string_equal(d.text, "");
 }
 
-/* Row 8. */
+/*
+ * Row 8: one line. Above the table: inherited, it never stops the step, and says nothing where the
+ * step would not fit anyway.
+ */
 static void cannot_be_placed(void **state)
 {
     struct facts f = whole_job();
@@ -291,11 +294,23 @@ static void cannot_be_placed(void **state)
     f.given = false;
     expect("torus3d inherited", &f, DECIDE_LINE, NULL);
     f.strict = true;
+    expect("torus3d inherited, strict", &f, DECIDE_LINE, NULL);
+    f.tasks = f.nodes = 1, f.gpus = 8;
+    expect("torus3d inherited, strict, a helper", &f, DECIDE_NOTHING, "");
+    f = whole_job();
+    f.refused = "torus3d", f.strict = true;
     expect("torus3d strict", &f, DECIDE_STOP, NULL);
     f = whole_job();
     struct srun_args args = {.certain = true, .given = SRUN_HET};
     f.args = &args;
     expect("het", &f, DECIDE_LINE, "heterogeneous jobs are not placed; it runs as Slurm would");
+    f.strict = true;
+    expect("het strict", &f, DECIDE_STOP, NULL);
+    f.given = false;
+    expect("het inherited, strict", &f, DECIDE_LINE,
+           "heterogeneous jobs are not placed; it runs as Slurm would");
+    f.tasks = f.nodes = 1, f.gpus = 8;
+    expect("het inherited, strict, a helper", &f, DECIDE_NOTHING, "");
 }
 
 /* Row 9. */

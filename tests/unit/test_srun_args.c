@@ -172,6 +172,22 @@ static void reads_environment(void **state)
     environment_of(&a, "srun x",
                    (const char *const[]){"SLURM_NTASKS", "10", "SLURM_NPROCS", "9", NULL});
     assert_false(a.certain);
+    /* SLURM_NNODES and SLURM_JOB_NUM_NODES are the same as -N: srun(1), INPUT ENVIRONMENT */
+    environment_of(&a, "srun x",
+                   (const char *const[]){"SLURM_NNODES", "2", "SLURM_JOB_NUM_NODES", "2", NULL});
+    assert_true(a.certain);
+    assert_int_equal(a.nodes, 2);
+    assert_int_equal(a.given, 0);
+    environment_of(&a, "srun x",
+                   (const char *const[]){"SLURM_NNODES", "1", "SLURM_JOB_NUM_NODES", "2", NULL});
+    assert_false(a.certain);
+    assert_string_equal(a.doubt, "SLURM_JOB_NUM_NODES and SLURM_NNODES differ: '1'");
+    environment_of(&a, "srun -N2 x",
+                   (const char *const[]){"SLURM_NNODES", "1", "SLURM_JOB_NUM_NODES", "3", NULL});
+    assert_true(a.certain);
+    assert_int_equal(a.nodes, 2);
+    environment_of(&a, "srun x", (const char *const[]){"SLURM_NNODES", "1-2", NULL});
+    assert_false(a.certain);
     environment_of(&a, "srun x", (const char *const[]){"SLURM_DISTRIBUTION", "cyclic", NULL});
     assert_int_equal(a.given, SRUN_DISTRIBUTION);
     environment_of(&a, "srun x", (const char *const[]){"SLURM_HOSTFILE", "/h", NULL});

@@ -450,6 +450,44 @@ static void mapfile_sweeps_the_dead(void **state)
     mapfile_remove(&file);
 }
 
+static const char *counting(const char *name, void *arg)
+{
+    const char *const *pairs = arg;
+    (*(int *)(uintptr_t)pairs[0])++;
+    return environment(name, (void *)(uintptr_t)(pairs + 1));
+}
+
+/* The walk over all ranks is for users' variables alone; a map of 10,000 ranks takes it long. */
+static void check_walks_where_it_must(void **state)
+{
+    struct variables_step step = a_step();
+    struct variables v;
+    struct berth_error err;
+    int one = 0, all = 0;
+    const char *none[] = {(const char *)&one, NULL};
+    const char *same[] = {(const char *)&all, "WORLD_SIZE", "4", NULL};
+    const char *last[] = {(const char *)&all, "WORLD_SIZE", "4", "NODE_RANK", "0", NULL};
+    const char *first[] = {(const char *)&all, "RANK", "7", NULL};
+    (void)state;
+    assert_int_equal(variables_make(&step, 0, 0, counting, none, &v, &err), 0);
+    variables_clear(&v);
+    int single = one;
+    one = 0;
+    assert_int_equal(variables_check(&step, counting, none, &err), 0);
+    assert_int_equal(one, single);
+    assert_int_equal(variables_check(&step, counting, same, &err), 0);
+    assert_int_equal(all, 4 * single); /* the map's 4 ranks */
+    assert_int_equal(variables_check(&step, counting, last, &err), -1);
+    assert_string_equal(err.text, "NODE_RANK=0 is set already and stays; the map says 1");
+    assert_int_equal(variables_check(&step, counting, first, &err), -1);
+    assert_string_equal(err.text, "RANK=7 is set already and stays; the map says 0");
+    step.nodes = true; /* one launcher per node: the map's 2 nodes */
+    assert_int_equal(variables_check(&step, counting,
+                                     (const char *[]){(const char *)&all, "NODE_RANK", "0", NULL},
+                                     &err),
+                     -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest variables[] = {
@@ -459,6 +497,7 @@ int main(void)
         cmocka_unit_test(local_rank_left_alone),
         cmocka_unit_test(users_variables_stay),
         cmocka_unit_test(outer_steps_variables_are_replaced),
+        cmocka_unit_test(check_walks_where_it_must),
         cmocka_unit_test(refuses_unknown_tasks),
         cmocka_unit_test(ports_stay_in_range),
         cmocka_unit_test(note_round_trip),
