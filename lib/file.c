@@ -139,13 +139,20 @@ static int open_beside(const char *path, char *temp, size_t size, struct berth_e
     return system_error(err, path, "write it");
 }
 
-static int replace(const char *path, writer write, void *arg, struct berth_error *err)
+/* `mode` is the mode that the old file had, -1 for a new one. */
+static int replace(const char *path, int mode, writer write, void *arg, struct berth_error *err)
 {
     char temp[PATH_MAX];
     int fd = open_beside(path, temp, sizeof(temp), err);
     if (fd < 0)
         return -1;
-    int rc = fill(fd, path, true, write, arg, err);
+    int rc = 0;
+    if (mode >= 0 && fchmod(fd, (mode_t)mode) != 0) {
+        rc = system_error(err, path, "keep its mode");
+        close(fd);
+    }
+    if (rc == 0)
+        rc = fill(fd, path, true, write, arg, err);
     if (rc == 0 && rename(temp, path) != 0)
         rc = system_error(err, path, "write it");
     if (rc == 0)
@@ -176,5 +183,5 @@ int berth_file_save(const char *path, writer write, void *arg, struct berth_erro
     }
     if (exists && !realpath(path, target))
         return system_error(err, path, "write it");
-    return replace(exists ? target : path, write, arg, err);
+    return replace(exists ? target : path, exists ? (int)(st.st_mode & 0777) : -1, write, arg, err);
 }

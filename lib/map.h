@@ -125,7 +125,8 @@ json_t *berth_shape_json(const struct berth_shape *shape);
  *   NIC but the NIC's name, with null the same as absent;
  *   hash (a map written by hand; then nothing tells an edited map from the one that was meant).
  * Any other key is ignored, unless its name begins with "must_". cost and source are objects; of
- * source, "traffic" is a string. A key that is given twice is refused.
+ * source, "traffic" is a string. A known key given twice is refused, and so is any key of these
+ * two; of unknown keys nothing is asked.
  *
  * Errors: "map.json: line 3, column 14: ..." where it is not JSON, else the place as a path:
  * "map.json: nodes[12].ranks: ...".

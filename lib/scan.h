@@ -51,7 +51,7 @@ char scan_peek(struct scan *s);
 /*
  * An object: each key of the table is read by its function, whatever the text's order after the
  * required keys above it, so that it may depend on them. A key that is not in the table is skipped,
- * or refused if it begins with "must_". A required key that is absent, or a key given twice, is
+ * or refused if it begins with "must_". A required key that is absent, or a known one given twice, is
  * refused.
  */
 #define SCAN_FIELDS_MAX 16

@@ -242,6 +242,7 @@ static const struct {
      "world: the number must be between 1 and 16777216"},
     {"", "world\": 4", "world\": 5", "mesh: the axes' sizes make 4 ranks, but world is 5"},
     {"", "world\": 4", "world\": 4, \"world\": 4", "key \"world\" is given twice"},
+    {"mesh", "\"order\"", "\"order\": \"tp-dp\", \"order\"", "mesh: key \"order\" is given twice"},
     {"", "world\": 4", "world\": 4, \"must_have\": 1", "key \"must_have\"" MUST},
     /* mesh */
     {"", "tp-dp", "dp-tp", "mesh.order: \"dp-tp\", but the names of mesh.axes make \"tp-dp\""},
@@ -396,6 +397,7 @@ static void accepted(void **state)
          ""},
         {"nodes", "\"shape\": 0, ", ""},
         {"nodes", ", \"paths\": [{\"switches\": [\"leaf0\"]}]", ", \"paths\": []"},
+        {"", "world\": 4", "world\": 4, \"x\": 1, \"x\": 2"}, /* keys nobody reads */
         {"", "world\": 4", "world\"\r\n\t : 4"},
         {"source", "\"traffic\": \"dp:allreduce:8MB\"", "\"by\": \"hand\""},
         {"source", "}", ", \"deep\": [[[[{\"a\": {\"must_not_matter\": 1}}]]]]}"},

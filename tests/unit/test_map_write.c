@@ -281,6 +281,15 @@ static void saves(void **state)
     assert_true(S_ISLNK(st.st_mode));
     assert_string_equal(contents(path), formats[BERTH_MAP_JSON].text);
     assert_int_equal(files_in_directory(), 2);
+    /* what the user has closed stays closed, whatever the umask */
+    assert_int_equal(chmod(path, 0600), 0);
+    assert_int_equal(berth_map_save(map, BERTH_MAP_JSON, path, &err), 0);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    assert_int_equal(chmod(path, 0664), 0);
+    assert_int_equal(berth_map_save(map, BERTH_MAP_JSON, link_path, &err), 0);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0664);
     /* a device is written to, not replaced */
     assert_int_equal(berth_map_save(map, BERTH_MAP_JSON, "/dev/null", &err), 0);
     assert_int_equal(stat("/dev/null", &st), 0);
