@@ -195,6 +195,10 @@ static int derived_add(struct berth_mesh *mesh, const struct item *item, struct 
         const char *plus = memchr(p, '+', (size_t)(end - p));
         size_t length = (size_t)((plus ? plus : end) - p);
         int i = axis_index(mesh, p, length);
+        if (length == 0 || (plus && plus + 1 == end))
+            return berth_error_set(err, BERTH_EINPUT,
+                                   "mesh item '%.*s': an axis is missing beside a '+'",
+                                   item->length, item->text);
         if (i < 0)
             return berth_error_set(err, BERTH_EINPUT,
                                    "mesh item '%.*s': the mesh has no axis '%.*s'", item->length,
