@@ -260,10 +260,7 @@ static int parse_job(const struct map_options *o, int world, struct berth_mesh *
 {
     if (meshspec_parse(o->mesh, o->order, world, mesh, err) < 0)
         return -1;
-    if (o->traffic)
-        return traffic_parse(o->traffic, mesh, traffic, err);
-    traffic_reference(mesh, traffic);
-    return 0;
+    return traffic_parse_or_reference(o->traffic, mesh, traffic, err);
 }
 
 /* tp talks many times per layer: spread over nodes by mistake, nothing else matters any more. */

@@ -1,11 +1,12 @@
 /*
  * The command `berth`: what its sub-commands share. Each is one entry of a table and one function
- * that parses its own options; input options, messages and numbers as text come from here.
+ * that parses its own options; input options, messages and output come from here.
  */
 #ifndef BERTH_COMMAND_H
 #define BERTH_COMMAND_H
 
 #include "cluster.h"
+#include "units.h"
 #include <getopt.h>
 
 enum command_exit {
@@ -94,12 +95,6 @@ int input_name_compare(const void *a, const void *b);
 
 /* A writer for berth_file_save(): a json_t *, indented. */
 int output_json(FILE *out, void *json, struct berth_error *err);
-
-#define TEXT_MAX 32
-/* "14.4 MB", "538 ms", "25 MB/s"; into buf of TEXT_MAX, returns buf. */
-const char *text_bytes(double bytes, char *buf);
-const char *text_seconds(double seconds, char *buf);
-const char *text_rate(double rate, char *buf);
 
 /* "1 node", "10 nodes": for "%d%s" in messages. */
 static inline const char *text_plural(int n)

@@ -9,7 +9,7 @@ libplacement_core_la_SOURCES = \
 	placement/meshspec.c placement/meshspec.h placement/traffic.c placement/traffic.h \
 	placement/job.c placement/job.h placement/cost.c placement/cost.h \
 	placement/sequence.c placement/sequence.h placement/mapper.c placement/mapper.h \
-	placement/plan.c placement/plan.h
+	placement/plan.c placement/plan.h placement/units.c placement/units.h
 libplacement_core_la_LIBADD = libberth-core.la -lm
 # What needs hwloc stays apart: every srun loads the plugin and would load hwloc with it.
 libplacement_la_SOURCES = placement/read_files.c placement/read_hwloc.c

@@ -185,11 +185,8 @@ static int load_traffic(struct view *view, struct traffic *traffic, struct berth
     const char *text = berth_map_traffic(view->map);
     view->reference =
         !text || json_is_true(json_object_get(view->map->source, "reference_traffic"));
-    if (text)
-        return traffic_parse(text, &view->map->mesh, traffic, err) < 0
-                   ? berth_error_prefix(err, "source.traffic")
-                   : 0;
-    traffic_reference(&view->map->mesh, traffic);
+    if (traffic_parse_or_reference(text, &view->map->mesh, traffic, err) < 0)
+        return berth_error_prefix(err, "source.traffic");
     return 0;
 }
 

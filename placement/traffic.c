@@ -193,6 +193,15 @@ void traffic_reference(const struct berth_mesh *mesh, struct traffic *traffic)
     }
 }
 
+int traffic_parse_or_reference(const char *text, const struct berth_mesh *mesh,
+                               struct traffic *traffic, struct berth_error *err)
+{
+    if (text)
+        return traffic_parse(text, mesh, traffic, err);
+    traffic_reference(mesh, traffic);
+    return 0;
+}
+
 const char *traffic_format(const struct traffic_item *item, const struct berth_mesh *mesh,
                            char *buf, size_t size)
 {

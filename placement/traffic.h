@@ -48,6 +48,10 @@ int traffic_parse(const char *text, const struct berth_mesh *mesh, struct traffi
 /* The traffic of the documented reference model at the mesh's sizes (traffic.c says which). */
 void traffic_reference(const struct berth_mesh *mesh, struct traffic *traffic);
 
+/* The first where `text` is not NULL, else the second. */
+int traffic_parse_or_reference(const char *text, const struct berth_mesh *mesh,
+                               struct traffic *traffic, struct berth_error *err);
+
 /* True for p2p on pp: a chain, no ring. */
 bool traffic_is_chain(const struct traffic_item *item, const struct berth_mesh *mesh);
 

@@ -6,6 +6,7 @@
 
 #include "../placement/meshspec.h"
 #include "../placement/plan.h"
+#include "../placement/units.h"
 #include "solve.h"
 #include <netdb.h>
 #include <stdio.h>
@@ -45,10 +46,7 @@ static int parse_mesh(const struct options *options, int world, struct berth_mes
 {
     if (meshspec_parse(options->mesh, options->order, world, mesh, err))
         return -1;
-    if (options->traffic)
-        return traffic_parse(options->traffic, mesh, traffic, err);
-    traffic_reference(mesh, traffic);
-    return 0;
+    return traffic_parse_or_reference(options->traffic, mesh, traffic, err);
 }
 
 static int solve_plan(const struct options *options, struct cluster *cluster,
@@ -140,33 +138,21 @@ void solution_clear(struct solution *solution)
     memset(solution, 0, sizeof(*solution));
 }
 
-static const char *duration(double seconds, char *buf, size_t size)
-{
-    if (seconds >= 1)
-        snprintf(buf, size, "%.2f s", seconds);
-    else if (seconds >= 1e-3)
-        snprintf(buf, size, "%.2f ms", seconds * 1e3);
-    else
-        snprintf(buf, size, "%.1f us", seconds * 1e6);
-    return buf;
-}
-
 void solve_report(const struct solution *solution, const char *mode, char *buf, size_t size)
 {
     const struct berth_map *map = solution->map;
-    char planned[32], name[32], topology[32];
+    char planned[TEXT_MAX], name[TEXT_MAX], topology[TEXT_MAX];
     size_t used = (size_t)snprintf(
         buf, size, "%s, %d ranks on %d nodes, order %.60s (fastest first), map %s\n", mode,
         berth_map_world(map), berth_map_nodes(map), berth_map_order(map), berth_map_hash(map));
     if (!solution->predicted || used >= size)
         return;
-    used +=
-        (size_t)snprintf(buf + used, size - used,
-                         "predicted communication per step: %s as planned, %s in name order, %s in "
-                         "topology order\n",
-                         duration(solution->planned, planned, sizeof(planned)),
-                         duration(solution->name, name, sizeof(name)),
-                         duration(solution->topology, topology, sizeof(topology)));
+    used += (size_t)snprintf(
+        buf + used, size - used,
+        "predicted communication per step: %s as planned, %s in name order, %s in "
+        "topology order\n",
+        text_seconds(solution->planned, planned), text_seconds(solution->name, name),
+        text_seconds(solution->topology, topology));
     if (solution->why[0] && used < size)
         snprintf(buf + used, size - used, "%s\n", solution->why);
 }

@@ -11,6 +11,7 @@
 #include "map.h"
 #include "meshspec.h"
 #include "replay.h"
+#include "statistics.h"
 #include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
@@ -309,10 +310,7 @@ static int get_traffic(struct run *run, struct berth_error *err)
 
     if (!text)
         text = berth_map_traffic(run->map);
-    if (text)
-        return traffic_parse(text, &run->map->mesh, &run->traffic, err);
-    traffic_reference(&run->map->mesh, &run->traffic);
-    return 0;
+    return traffic_parse_or_reference(text, &run->map->mesh, &run->traffic, err);
 }
 
 /* ---- failing together ---- */
@@ -337,17 +335,10 @@ static bool any_failed(const struct run *run, int result, struct berth_error *er
 
 /* ---- the report ---- */
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Adds median, p95 (nearest rank) and min of `n` values, which it sorts. */
 static void add_statistics(json_t *object, double *values, int n)
 {
-    qsort(values, (size_t)n, sizeof(*values), compare_doubles);
-    json_object_set_new(object, "median", json_real((values[(n - 1) / 2] + values[n / 2]) / 2));
+    json_object_set_new(object, "median", json_real(statistics_median(values, n)));
     json_object_set_new(object, "p95", json_real(values[(95 * (long)n + 99) / 100 - 1]));
     json_object_set_new(object, "min", json_real(values[0]));
 }

@@ -6,6 +6,7 @@
  */
 #include "links.h"
 #include "error.h"
+#include "statistics.h"
 #include "transfer.h"
 #include <stdbool.h>
 #include <stdlib.h>
@@ -35,18 +36,6 @@ struct links {
 
 /* ---- what every rank does ---- */
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *values, int n)
-{
-    qsort(values, (size_t)n, sizeof(*values), compare_doubles);
-    return n ? (values[(n - 1) / 2] + values[n / 2]) / 2 : 0;
-}
-
 /* Half the median round trip, seconds. */
 static double ping(struct links *l, int partner)
 {
@@ -62,7 +51,7 @@ static double ping(struct links *l, int partner)
             MPI_Send(l->out, PING_BYTES, MPI_BYTE, partner, 0, l->world);
         took[i] = (MPI_Wtime() - start) / 2;
     }
-    return l->me < partner ? median(took, PING_COUNT) : 0;
+    return l->me < partner ? statistics_median(took, PING_COUNT) : 0;
 }
 
 /* Bytes per second in each direction; the first byte of the lower rank's chunk says if it is the
@@ -179,7 +168,7 @@ static double measure_rate(struct links *l, double *total)
     }
     if (total)
         *total = sum;
-    return median(l->seen, n);
+    return statistics_median(l->seen, n);
 }
 
 static void set_number(json_t *object, const char *key, double value)

@@ -152,7 +152,7 @@ static void run(const struct replay *replay, const struct traffic_item *item, st
         all_to_all(x);
         break;
     case TRAFFIC_P2P:
-        neighbours(x, is_axis(replay, item, "pp"));
+        neighbours(x, traffic_is_chain(item, replay->mesh));
         break;
     }
 }
@@ -300,7 +300,7 @@ static size_t wrong_elements(const struct replay *replay, const struct traffic_i
     case TRAFFIC_ALLTOALL:
         return wrong_exchanged(x);
     case TRAFFIC_P2P:
-        return wrong_neighbours(x, is_axis(replay, item, "pp"));
+        return wrong_neighbours(x, traffic_is_chain(item, replay->mesh));
     }
     return 0;
 }
@@ -338,7 +338,7 @@ static int micro_batches(const struct replay *replay)
 
     for (i = 0; i < replay->traffic->n; i++) {
         const struct traffic_item *item = &replay->traffic->items[i];
-        if (item->kind == TRAFFIC_P2P && is_axis(replay, item, "pp"))
+        if (traffic_is_chain(item, replay->mesh))
             most = fmax(most, item->count);
     }
     return (int)lround(most);

@@ -6,7 +6,8 @@ unit_tests = \
 	tests/unit/test_hostlist tests/unit/test_cluster tests/unit/test_topology \
 	tests/unit/test_model tests/unit/test_hwloc tests/unit/test_slurm tests/unit/test_shared_data \
 	tests/unit/test_meshspec tests/unit/test_traffic tests/unit/test_cost tests/unit/test_mapper \
-	tests/unit/test_options tests/unit/test_srun_args tests/unit/test_decide tests/unit/test_variables
+	tests/unit/test_options tests/unit/test_srun_args tests/unit/test_decide tests/unit/test_variables \
+	tests/unit/test_units
 endif
 fuzz_targets = \
 	tests/fuzz/fuzz_map tests/fuzz/fuzz_pack tests/fuzz/fuzz_hostlist tests/fuzz/fuzz_topology \
@@ -16,6 +17,7 @@ check_PROGRAMS += $(unit_tests) $(fuzz_targets)
 TESTS = $(unit_tests) tests/fuzz/replay.sh
 AM_TESTS_ENVIRONMENT = SRCDIR=$(abs_top_srcdir); export SRCDIR;
 
+tests_unit_test_units_SOURCES = tests/unit/test_units.c step/statistics.c step/statistics.h
 LDADD = libspankcore.la libplacement.la libberth-core.la $(CMOCKA_LIBS) $(HWLOC_LIBS)
 tests_fuzz_fuzz_map_SOURCES = tests/fuzz/fuzz_map.c $(fuzz_main)
 tests_fuzz_fuzz_map_LDFLAGS = $(fuzz_ldflags)

@@ -140,6 +140,22 @@ static void the_reference_model_by_hand(void **state)
     assert_true(t.items[3].kind == TRAFFIC_ALLGATHER && t.items[3].bytes == 4.375e9);
 }
 
+static void nothing_given_is_the_reference_model(void **state)
+{
+    struct berth_mesh mesh = mesh_of("dp2");
+    struct traffic t;
+    struct berth_error err;
+    (void)state;
+    assert_int_equal(traffic_parse_or_reference(NULL, &mesh, &t, &err), 0);
+    assert_true(t.reference);
+    assert_int_equal(t.n, 2); /* gradients and weights */
+    assert_int_equal(traffic_parse_or_reference("dp:allreduce:8MB", &mesh, &t, &err), 0);
+    assert_false(t.reference);
+    assert_int_equal(t.n, 1);
+    assert_int_equal(traffic_parse_or_reference("", &mesh, &t, &err), -1); /* given, and wrong */
+    assert_string_equal(err.text, "traffic '': an empty item at column 1");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -148,6 +164,7 @@ int main(void)
         cmocka_unit_test(refuses_wrong_traffic),
         cmocka_unit_test(what_it_writes_reads_back),
         cmocka_unit_test(the_reference_model_by_hand),
+        cmocka_unit_test(nothing_given_is_the_reference_model),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
