@@ -104,8 +104,10 @@ static json_t *axes_json(const struct job *job, const struct cost *cost)
         if (!axis) {
             axis = json_pack("{s:f,s:f,s:I}", "seconds", 0.0, "bytes_above_leaf", 0.0,
                              "edges_above_leaf", (json_int_t)0);
-            if (!axis || json_object_set_new(axes, name, axis))
-                break;
+            if (json_object_set_new(axes, name, axis)) {
+                json_decref(axes);
+                return NULL;
+            }
         }
         json_real_set(json_object_get(axis, "seconds"),
                       json_real_value(json_object_get(axis, "seconds")) + cost->items[i].seconds);
@@ -124,9 +126,12 @@ static json_t *uplinks_json(const struct job *job, const struct cost *cost)
     json_t *links = json_object();
 
     for (int s = 0; links && s < cost->n_switches; s++)
-        if (cost->up[s] > 0 || cost->down[s] > 0)
+        if ((cost->up[s] > 0 || cost->down[s] > 0) &&
             json_object_set_new(links, job->cluster->switches[s].name,
-                                json_pack("{s:f,s:f}", "up", cost->up[s], "down", cost->down[s]));
+                                json_pack("{s:f,s:f}", "up", cost->up[s], "down", cost->down[s]))) {
+            json_decref(links);
+            return NULL;
+        }
     return links;
 }
 
@@ -142,14 +147,13 @@ json_t *plan_cost_json(const struct job *job, const struct plan *plan, const str
     json_t *defaults = json_pack("{s:o,s:o}", "name", one_cost_json(job, &plan->name_cost),
                                  "topology", one_cost_json(job, &plan->topology_cost));
 
-    if (!cost || !defaults ||
-        json_object_set_new(cost, "unit",
-                            json_string("seconds and bytes per step and direction"))) {
+    int failed =
+        json_object_set_new(cost, "unit", json_string("seconds and bytes per step and direction"));
+    failed |= json_object_set_new(cost, "default", defaults);
+    if (failed) {
         json_decref(cost);
-        json_decref(defaults);
         return NULL;
     }
-    json_object_set_new(cost, "default", defaults);
     return cost;
 }
 

@@ -107,7 +107,10 @@ static json_t *leaf_json(const struct cluster *c, const struct cluster_node *nod
         return json_string(c->switches[node->leaves[0]].name);
     json_t *array = json_array();
     for (int i = 0; array && i < node->n_leaves; i++)
-        json_array_append_new(array, json_string(c->switches[node->leaves[i]].name));
+        if (json_array_append_new(array, json_string(c->switches[node->leaves[i]].name))) {
+            json_decref(array);
+            return NULL;
+        }
     return array;
 }
 

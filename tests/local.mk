@@ -57,5 +57,5 @@ fuzzers: $(fuzz_targets)
 
 include tests/bench/local.mk
 
-EXTRA_DIST += tests/unit/map_fixture.h tests/unit/cluster_t.h tests/unit/exports.sh tests/unit/plugin_exports.sh
+EXTRA_DIST += tests/unit/map_fixture.h tests/unit/starve.h tests/unit/cluster_t.h tests/unit/exports.sh tests/unit/plugin_exports.sh
 EXTRA_DIST += tests/fuzz/replay.sh tests/fuzz/replay.c tests/fuzz/corpus tests/data tests/bats tests/cluster

@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "starve.h"
+
 #include "cluster_t.h"
 #include "plan.h"
 #include <math.h>
@@ -329,6 +331,22 @@ static void any_job_gets_a_sound_map(void **state)
     }
 }
 
+static json_t *write_cost(void *arg)
+{
+    struct solved *s = arg;
+    return plan_cost_json(&s->job, &s->plan, &s->plan.planned_cost);
+}
+
+static void writes_costs_whole_or_not(void **state)
+{
+    struct solved s;
+    (void)state;
+    solve(&s, 100, 200, "dp5,pp2", NULL, "dp:allreduce:8MB,pp:p2p:64KB:4,dp:allgather:1MB", "", 1,
+          false);
+    assert_true(starve(write_cost, &s) > 20);
+    done(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -339,6 +357,7 @@ int main(void)
         cmocka_unit_test(blocks_stay_contiguous),
         cmocka_unit_test(says_when_there_is_nothing_to_gain),
         cmocka_unit_test(keeps_slurms_order_where_it_is_best),
+        cmocka_unit_test(writes_costs_whole_or_not),
         cmocka_unit_test(any_job_gets_a_sound_map),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include "starve.h"
+
 #include "cluster.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,6 +119,25 @@ static void round_trip(struct cluster *c)
     free(text);
     cluster_free(again);
     cluster_free(c);
+}
+
+static json_t *write_model(void *c)
+{
+    return cluster_write_model(c);
+}
+
+static void writes_all_or_nothing(void **state)
+{
+    static const char tree[] = "SwitchName=r Switches=l[0-1]\nSwitchName=l0 Nodes=n[0-3]\n"
+                               "SwitchName=l1 Nodes=m[7-9],n3\nSwitchName=any Nodes=ALL\n";
+    struct cluster *list[] = {read_whole(),
+                              cluster_read_topology("t", tree, sizeof tree - 1, NULL)};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        assert_true(starve(write_model, list[i]) > 20);
+        cluster_free(list[i]);
+    }
 }
 
 static void writes_what_it_reads(void **state)
@@ -235,8 +256,11 @@ static void takes_latency_zero(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_every_key),    cmocka_unit_test(writes_what_it_reads),
-        cmocka_unit_test(writes_ranges),      cmocka_unit_test(refuses),
+        cmocka_unit_test(reads_every_key),
+        cmocka_unit_test(writes_what_it_reads),
+        cmocka_unit_test(writes_all_or_nothing),
+        cmocka_unit_test(writes_ranges),
+        cmocka_unit_test(refuses),
         cmocka_unit_test(takes_latency_zero),
     };
 
