@@ -66,12 +66,13 @@ char *berth_file_read(const char *path, size_t max, size_t *size, struct berth_e
 {
     char *bytes = NULL;
     struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    /* without O_NONBLOCK a FIFO that nobody writes to would hold up the open itself */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) {
         system_error(err, path, "open it");
         return NULL;
     }
-    if (fstat(fd, &st) != 0)
+    if (fcntl(fd, F_SETFL, 0) < 0 || fstat(fd, &st) != 0)
         system_error(err, path, "read it");
     else if (S_ISDIR(st.st_mode))
         berth_error_set(err, BERTH_EINPUT, "%s: is a directory, a file is expected", path);

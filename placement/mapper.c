@@ -18,10 +18,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUDGET_EXACT 4000000L /* edges that an exhaustive search may cost */
-#define BUDGET_TRY 4000000L   /* edges for trying traversals x sequences */
-#define BUDGET_SWAP 6000000L  /* edges for exchanging nodes */
-#define LEAST_TRIES 20        /* however large the job is */
+#define BUDGET_EXACT 4000000L     /* edges that one exhaustive search may cost */
+#define BUDGET_FILLINGS 16000000L /* edges for such searches, one per way to fill a node */
+#define BUDGET_TRY 4000000L       /* edges for trying traversals x sequences */
+#define BUDGET_SWAP 6000000L      /* edges for exchanging nodes */
+#define LEAST_TRIES 20            /* however large the job is */
 
 struct digit {
     int stride, size;
@@ -47,6 +48,8 @@ struct search {
     int *best_order;
     int *order;
     bool improved;
+    bool exact;        /* one traversal per filling will do: all orders of its cells are tried */
+    bool stop;         /* the budget is spent: no further traversal */
     long spent, edges; /* edges: what one evaluation costs */
     struct sequences *sequences;
 };
@@ -160,6 +163,8 @@ typedef void (*traversal_visit)(struct search *s, struct traversal *t, void *arg
 static void strips(struct search *s, struct traversal *t, const struct digit *outer, int n,
                    bool *used, int placed, struct digit slow, traversal_visit visit, void *arg)
 {
+    if (s->stop)
+        return;
     if (placed == n) {
         int digits = t->n;
         if (slow.size > 1)
@@ -205,6 +210,12 @@ static void outer_digits(struct search *s, const int *factor, traversal_visit vi
             outer[n++] = (struct digit){axis->stride * factor[a], axis->size / factor[a]};
     }
     t.inner = t.n;
+    if (s->exact) {
+        memcpy(&t.digits[t.n], outer, (size_t)n * sizeof(*outer));
+        t.n += n;
+        visit(s, &t, arg);
+        return;
+    }
     strips(s, &t, outer, n, used, 0, (struct digit){0, 1}, visit, arg);
 }
 
@@ -224,6 +235,8 @@ static void node_fillings(struct search *s, int axis, int left, int *factor, tra
 {
     const struct berth_mesh *mesh = &s->job->mesh;
 
+    if (s->stop)
+        return;
     if (axis == mesh->n_axes) {
         if (left == 1)
             outer_digits(s, factor, visit, arg);
@@ -278,12 +291,9 @@ static void each_traversal(struct search *s, traversal_visit visit, void *arg)
 
 static void visit_exactly(struct search *s, struct traversal *t, void *label)
 {
-    if (t->snake) /* turning round only permutes the cells, and all their orders are tried anyway */
+    s->stop = s->spent > BUDGET_FILLINGS;
+    if (s->stop)
         return;
-    /* so does another order of the outer digits: one traversal per filling is enough */
-    for (int i = t->inner + 1; i < t->n; i++)
-        if (t->digits[i].stride < t->digits[i - 1].stride)
-            return;
     traverse(t, s->job->mesh.world, s->ranks);
     solve_exactly(s, label);
 }
@@ -301,14 +311,16 @@ static void visit_sequences(struct search *s, struct traversal *t, void *arg)
 
     if (pass->likely && !t->snake)
         return;
+    s->stop = s->spent > BUDGET_TRY && pass->tries >= LEAST_TRIES;
+    if (s->stop)
+        return;
     for (int i = t->inner; i < t->n - 1; i++)
         strip *= t->digits[i].size;
     traverse(t, s->job->mesh.world, s->ranks);
+    s->spent += s->job->mesh.world;
     for (int kind = 0; kind < SEQUENCE_KINDS; kind++) {
         if ((t->snake && kind == SEQUENCE_PACKED) != pass->likely)
             continue;
-        if (s->spent > BUDGET_TRY && pass->tries >= LEAST_TRIES)
-            return;
         sequence_make(s->sequences, (enum sequence_kind)kind, strip, s->order);
         try_order(s, s->order);
         pass->tries++;
@@ -346,9 +358,7 @@ static long edges_per_evaluation(const struct job *job)
 {
     long edges = job->n_nodes + job->cluster->n_switches;
     for (int i = 0; i < job->traffic.n; i++) {
-        const struct traffic_item *item = &job->traffic.items[i];
-        int peers = item->kind == TRAFFIC_ALLTOALL ? job->mesh.axes[item->axis].size - 1 : 1;
-        edges += (long)job->mesh.world * (peers + 1);
+        edges += 2L * job->mesh.world * (job->traffic.items[i].kind == TRAFFIC_ALLTOALL ? 2 : 1);
     }
     return edges;
 }
@@ -362,14 +372,17 @@ static void search_run(struct search *s)
         arrangements(s->sequences, s->job->n_nodes, affordable) <= affordable) {
         int *label = malloc((size_t)s->job->n_nodes * sizeof(int));
         if (label) {
+            s->exact = true;
             each_traversal(s, visit_exactly, label);
+            s->exact = s->stop = false;
+            s->spent = 0;
             free(label);
             if (s->sequences->slots)
                 return; /* unequal nodes: another traversal makes other cells */
         }
     }
     each_traversal(s, visit_sequences, &pass);
-    pass.likely = false;
+    pass.likely = s->stop = false;
     each_traversal(s, visit_sequences, &pass);
     if (!s->improved) {
         /* Slurm's own order won so far: exchange nodes from there */

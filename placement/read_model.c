@@ -63,6 +63,10 @@ static int check_keys(const struct model *m, const struct item *item, const char
     return 0;
 }
 
+#define RATE_MAX 1e18    /* bytes/s: what no link does; with RATE_MIN it keeps every cost finite */
+#define RATE_MIN 1e-3
+#define LATENCY_MAX 1e6 /* seconds */
+
 /*
  * A rate (above 0) or a latency, which may be 0 for "not known": what berth-step --links cannot
  * tell from noise. *value stays where the key is absent.
@@ -76,7 +80,8 @@ static int read_number(const struct model *m, const struct item *item, const cha
     if (!json)
         return 0;
     double number = json_number_value(json);
-    if (!json_is_number(json) || !isfinite(number) || number < 0 || (number == 0 && !latency))
+    if (!json_is_number(json) || !isfinite(number) || number < 0 ||
+        (latency ? number > LATENCY_MAX : number < RATE_MIN || number > RATE_MAX))
         return wrong(m, item, key,
                      latency ? "expected seconds, not below 0"
                              : "expected bytes per second above 0");

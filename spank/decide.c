@@ -55,30 +55,25 @@ static int fitting_world(const struct facts *f, struct decision *out)
     int world = f->open ? open_world(f) : f->fixed;
 
     if (f->open && !world) {
-        say(out,
-            "the mesh's sizes make %d, which does not divide this step's %d tasks%s; it runs as "
-            "Slurm would",
-            f->fixed, f->tasks, f->gpus ? " or its GPUs" : "");
+        say(out, "the mesh's sizes make %d, which does not divide this step's %d tasks%s", f->fixed,
+            f->tasks, f->gpus ? " or its GPUs" : "");
         return 0;
     }
     if (f->tasks == world)
         return world;
     if (f->tasks != f->nodes || f->tasks > world) {
-        say(out, "the mesh has %d ranks, this step %d tasks on %d nodes; it runs as Slurm would",
-            world, f->tasks, f->nodes);
+        say(out, "the mesh has %d ranks, this step %d tasks on %d nodes", world, f->tasks,
+            f->nodes);
         return 0;
     }
     if (f->gpus && world > f->gpus) {
-        say(out,
-            "the mesh has %d ranks, the %d nodes of this step have %d GPUs; it runs as Slurm would",
-            world, f->nodes, f->gpus);
+        say(out, "the mesh has %d ranks, this step has %d GPUs on %d node%s", world, f->gpus,
+            f->nodes, f->nodes == 1 ? "" : "s");
         return 0;
     }
     if (world != f->gpus && world % f->nodes) {
-        say(out,
-            "%d nodes without known GPUs or slots cannot share %d ranks evenly; it runs as Slurm "
-            "would",
-            f->nodes, world);
+        say(out, "%d nodes without known GPUs or slots cannot share %d ranks evenly", f->nodes,
+            world);
         return 0;
     }
     /* a launcher per node of a part of the job is not what sbatch's --berth meant */
@@ -195,7 +190,7 @@ void decide(const struct facts *f, struct decision *out)
     }
     out->world = het && f->given ? 0 : fitting_world(f, out);
     if (het && (f->given || out->world)) {
-        say(out, "heterogeneous jobs are not placed; it runs as Slurm would");
+        say(out, "heterogeneous jobs are not placed");
         cannot(f, out);
         return;
     }
@@ -204,7 +199,7 @@ void decide(const struct facts *f, struct decision *out)
         return;
     }
     if (f->refused) {
-        say(out, "topology %.60s is not placed; it runs as Slurm would", f->refused);
+        say(out, "topology %.60s is not placed", f->refused);
         cannot(f, out);
         return;
     }

@@ -42,8 +42,8 @@ struct facts {
 
 enum action {
     DECIDE_NOTHING, /* silent: runs as Slurm would */
-    DECIDE_LINE,    /* `text` is printed, runs as Slurm would */
-    DECIDE_STOP,    /* `text` is printed, the step stops (strict) */
+    DECIDE_LINE,    /* `text` is printed, and that it runs as Slurm would */
+    DECIDE_STOP,    /* `text` is printed, and that the step stops (strict) */
     DECIDE_LAYOUT,
     DECIDE_REMAP,       /* one task per rank */
     DECIDE_REMAP_NODES, /* one launcher per node, each node's ranks one block */

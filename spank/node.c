@@ -7,6 +7,7 @@
  */
 #include "config.h"
 
+#include "../lib/error.h"
 #include "../placement/hostlist.h"
 #include "plugin.h"
 #include <stdio.h>
@@ -23,16 +24,21 @@ void berth_node_open(struct berth_context *ctx, spank_t spank)
     uint32_t job, step;
     uid_t uid;
     gid_t gid;
-    char note[2];
+    char note[sizeof(NOTE_STOP)];
+    spank_err_t rc;
 
     if (spank_get_item(spank, S_JOB_ID, &job) || spank_get_item(spank, S_JOB_STEPID, &step) ||
         spank_get_item(spank, S_JOB_UID, &uid) || spank_get_item(spank, S_JOB_GID, &gid))
         return;
     if (step >= SLURM_MAX_NORMAL_STEP_ID) /* batch, interactive, extern: no tasks of ours */
         return;
-    if (spank_getenv(spank, NOTE_VARIABLE, note, sizeof(note)) == ESPANK_ENV_NOEXIST)
+    rc = spank_getenv(spank, NOTE_VARIABLE, note, sizeof(note));
+    if (rc == ESPANK_ENV_NOEXIST)
         return;
     n->acting = true;
+    n->stop = rc == ESPANK_SUCCESS && !strcmp(note, NOTE_STOP);
+    if (n->stop)
+        return;
     if (mapfile_open(&n->file, ctx->site.dir, job, step, getpid(), uid, gid, &err))
         snprintf(n->error, sizeof(n->error), "%s", err.text);
     else
@@ -222,7 +228,7 @@ void berth_node_user(struct berth_context *ctx, spank_t spank)
     struct berth_error err;
     char **env = NULL;
 
-    if (!n->acting)
+    if (!n->acting || n->stop)
         return;
     n->map = receive(spank, &n->note, &err);
     if (!n->map || check_step(spank, n, &err)) {
@@ -307,6 +313,15 @@ static int apply(spank_t spank, const struct variables *vars, bool first)
     return rc;
 }
 
+/*
+ * Ends what would become the task. Not by returning -1: every task would print three lines of
+ * Slurm's own, and where plugstack.conf says `optional` the program would run all the same.
+ */
+static _Noreturn void stop_task(void)
+{
+    _exit(1);
+}
+
 int berth_node_task(struct berth_context *ctx, spank_t spank)
 {
     struct node_side *n = &ctx->node;
@@ -319,18 +334,25 @@ int berth_node_task(struct berth_context *ctx, spank_t spank)
 
     if (!n->acting)
         return 0;
+    if (n->stop)
+        stop_task();
     hide_transport(n, spank);
+    if (!n->ready && n->note.strict)
+        stop_task();
     if (!n->ready)
-        return n->note.strict ? -1 : 0;
+        return 0;
     step = variables_step(n);
     spank_get_item(spank, S_TASK_GLOBAL_ID, &global);
     if (spank_get_item(spank, S_TASK_ID, &local) || spank_get_item(spank, S_JOB_ENV, &env))
-        return n->note.strict ? -1 : 0;
-    rc = variables_make(&step, n->node, local, get_variable, env, &vars, &err);
+        rc = berth_error_set(&err, BERTH_ESYSTEM, "Slurm does not show this task's environment");
+    else
+        rc = variables_make(&step, n->node, local, get_variable, env, &vars, &err);
     if (rc && global == 0)
         berth_say("%s%s", err.text, n->note.strict ? "; the step stops (strict)" : "");
     if (apply(spank, &vars, global == 0))
         rc = -1;
     variables_clear(&vars);
-    return rc && n->note.strict ? -1 : 0;
+    if (rc && n->note.strict)
+        stop_task();
+    return 0;
 }

@@ -10,6 +10,10 @@
 #include <stddef.h>
 
 #define NOTE_VARIABLE "SLURM_BERTH_STEP"
+/* In place of a note: the step must not run. A step that srun leaves before the launch stays with
+ * slurmctld until its job ends, and keeps the job's CPUs (22.05); so it is launched, and its tasks
+ * stop. */
+#define NOTE_STOP "stop"
 #define NOTE_MAP_PREFIX "SLURM_BERTH_MAP_"
 #define NOTE_MAX 512
 #define NOTE_ADDR_MAX 256

@@ -35,6 +35,7 @@ struct srun_side {
 /* In slurmstepd. */
 struct node_side {
     bool acting; /* SLURM_BERTH_STEP is there */
+    bool stop;   /* srun has said why: the tasks must not run */
     struct note note;
     struct mapfile file;
     char map_file[PATH_MAX + 80];

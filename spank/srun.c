@@ -494,12 +494,18 @@ static void report(const struct srun_side *s, const struct decision *decision)
             berth_say("%s", line);
 }
 
-/* 0 to go on, -1 to stop the step. */
+/* Stops the step on its nodes, see NOTE_STOP. */
+static int stop_step(void)
+{
+    forget_outer_step();
+    return setenv(NOTE_VARIABLE, NOTE_STOP, 1) ? -1 : 0;
+}
+
 static int give_up(const struct srun_side *s, const char *sentence)
 {
     berth_say("%s; %s", sentence,
               s->options.strict ? "the step stops (strict)" : "the job runs as Slurm would");
-    return s->options.strict ? -1 : 0;
+    return s->options.strict ? stop_step() : 0;
 }
 
 /* The cluster, once; *err is the early attempt's where that has failed already. */
@@ -531,9 +537,11 @@ static int act(struct berth_context *ctx, const struct step *step, struct facts 
     }
     if (decision.text[0])
         berth_say("%s%s", decision.text,
-                  decision.action == DECIDE_STOP ? "; the step stops (strict)" : "");
+                  decision.action == DECIDE_STOP   ? "; the step stops (strict)"
+                  : decision.action == DECIDE_LINE ? "; it runs as Slurm would"
+                                                   : "");
     if (decision.action == DECIDE_STOP)
-        return -1;
+        return stop_step();
     if (decision.action < DECIDE_LAYOUT)
         return 0;
     if (decision.action != DECIDE_LAYOUT && late_solve(ctx, step, &decision, &err))

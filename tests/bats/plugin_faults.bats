@@ -170,3 +170,25 @@ directory_fault() {
     "$cluster" plugin "$BERTH_PLUGIN"
     expect_status 0
 }
+
+# A step that srun leaves before its launch would keep the job's CPUs: seen on 22.05 when the plugin stopped
+# in srun itself, and every later srun of the job waited until the job ended.
+@test "after a strict stop the job's next step starts at once" {
+    in_job -w "n[00,01]" -n2 -- 'for value in map=/nonexistent,strict dp7,strict; do
+            srun --berth=$value true && echo "strict $value did not stop"
+            timeout 20 srun hostname | sort | xargs
+            squeue -h -s -j $SLURM_JOB_ID | grep -v extern | wc -l
+        done'
+    expect_status 0
+    expect "$(grep -c '^n00 n01$' <<<"$output")" 2
+    expect "$(grep -c '^0$' <<<"$output")" 2
+    [[ $output != *"did not stop"* ]]
+}
+
+@test "map=FIFO that nobody writes to: one line, and the job runs" {
+    mkfifo "$shared/fifo"
+    chmod 666 "$shared/fifo"
+    in_job "${two[@]}" -- 'timeout 20 srun --berth=map=$BERTH_CLUSTER/shared/fifo hostname | sort | xargs'
+    expect "$(grep -c '^n00 n01$' <<<"$output")" 1
+    expect_has "berth:"
+}

@@ -135,7 +135,7 @@ teardown() { plugin_settled; }
     expect_status 0
     expect "$(column RANK)" unset
     expect "$(said)" 1
-    expect_has "berth: the mesh has 10 ranks, the 1 nodes of this step have 8 GPUs; it runs as Slurm would"
+    expect_has "berth: the mesh has 10 ranks, this step has 8 GPUs on 1 node; it runs as Slurm would"
     in_job "${ten[@]}" -- 'srun -N1 -n1 --berth=dp10,strict $BERTH_CLUSTER/shared/show'
     [ "$status" != 0 ]
     expect "$(shown)" ""

@@ -151,6 +151,51 @@ static void t11_expert_blocks(void **state)
     done(&r);
 }
 
+/*
+ * All-to-all is summed by counts; here pair by pair, on T11's placement by name and on two ranks
+ * per node: uplinks, edges above a leaf, and the largest latency (2 nodes at 1 ms, two hops of 0.25
+ * ms).
+ */
+static void alltoall_by_counts_is_alltoall_by_pairs(void **state)
+{
+    static const int leaf_of[10] = {0, 1, 2, 0, 1, 2, 0, 1, 1, 1};
+    (void)state;
+    for (int each = 1; each <= 2; each++) {
+        double up[3] = {0}, down[3] = {0};
+        long edges = 0;
+        struct run r;
+        struct berth_error err;
+        run(&r, 400, 200, each == 1 ? "dp10,ep5@dp" : "tp2,dp10,ep4@tp+dp", "ep:alltoall:2MB", "",
+            each, PLACEMENT_NAME);
+        int n = each == 1 ? 5 : 4;
+        for (int a = 0; a < r.job.mesh.world; a++)
+            for (int b = a / n * n; b < a / n * n + n; b++) {
+                int from = leaf_of[r.p.node[a]], to = leaf_of[r.p.node[b]];
+                if (from != to) {
+                    up[from] += 2e6 / n;
+                    down[to] += 2e6 / n;
+                    edges++;
+                }
+            }
+        for (int leaf = 0; leaf < 3; leaf++) {
+            assert_near(r.cost.up[leaf], up[leaf]);
+            assert_near(r.cost.down[leaf], down[leaf]);
+        }
+        assert_int_equal(r.cost.items[0].edges_leaf, edges);
+        assert_near(r.cost.bytes_leaf, (double)edges * 2e6 / n);
+        double bytes = r.cost.seconds;
+        for (int i = 0; i < 10; i++)
+            r.c->nodes[i].latency = 1e-3;
+        for (int s = 0; s < 3; s++)
+            r.c->switches[s].link_latency = 0.25e-3;
+        cost_model_free(r.model);
+        r.model = cost_model_new(&r.job, &err);
+        cost_evaluate(r.model, &r.p, &r.cost);
+        assert_near(r.cost.seconds - bytes, (n - 1) * 2.5e-3);
+        done(&r);
+    }
+}
+
 /* Reduce-scatter and all-gather move half of what an all-reduce moves, and an exposed share counts.
  */
 static void halves_and_shares(void **state)
@@ -215,6 +260,7 @@ int main(void)
         cmocka_unit_test(t5_topology_order),
         cmocka_unit_test(t10_tensor_parallel_stays_inside),
         cmocka_unit_test(t11_expert_blocks),
+        cmocka_unit_test(alltoall_by_counts_is_alltoall_by_pairs),
         cmocka_unit_test(halves_and_shares),
         cmocka_unit_test(latency_counts_per_round),
         cmocka_unit_test(defaults_where_nothing_is_known),

@@ -209,11 +209,10 @@ static void launchers_that_do_not_fit(void **state)
     (void)state;
     f.tasks = 10, f.gpus = 40;
     expect("fewer GPUs than ranks", &f, DECIDE_LINE,
-           "the mesh has 80 ranks, the 10 nodes of this step have 40 GPUs; it runs as Slurm would");
+           "the mesh has 80 ranks, this step has 40 GPUs on 10 nodes");
     f.gpus = 0, f.fixed = 84;
     expect("no GPUs and no slots", &f, DECIDE_LINE,
-           "10 nodes without known GPUs or slots cannot share 84 ranks evenly; it runs as Slurm "
-           "would");
+           "10 nodes without known GPUs or slots cannot share 84 ranks evenly");
     f.given = false;
     expect("inherited", &f, DECIDE_NOTHING, "");
     f = whole_job(); /* `srun -N5 -n5` under sbatch --berth=tp8,dp10 */
@@ -257,7 +256,7 @@ static void does_not_fit(void **state)
     struct facts f = whole_job();
     f.tasks = 40;
     expect("fewer", &f, DECIDE_LINE,
-           "the mesh has 80 ranks, this step 40 tasks on 10 nodes; it runs as Slurm would");
+           "the mesh has 80 ranks, this step 40 tasks on 10 nodes");
 }
 
 /* Row 7: GPUs bound to tasks. */
@@ -290,7 +289,7 @@ static void cannot_be_placed(void **state)
     struct facts f = whole_job();
     (void)state;
     f.refused = "torus3d";
-    expect("torus3d", &f, DECIDE_LINE, "topology torus3d is not placed; it runs as Slurm would");
+    expect("torus3d", &f, DECIDE_LINE, "topology torus3d is not placed");
     f.given = false;
     expect("torus3d inherited", &f, DECIDE_LINE, NULL);
     f.strict = true;
@@ -303,12 +302,12 @@ static void cannot_be_placed(void **state)
     f = whole_job();
     struct srun_args args = {.certain = true, .given = SRUN_HET};
     f.args = &args;
-    expect("het", &f, DECIDE_LINE, "heterogeneous jobs are not placed; it runs as Slurm would");
+    expect("het", &f, DECIDE_LINE, "heterogeneous jobs are not placed");
     f.strict = true;
     expect("het strict", &f, DECIDE_STOP, NULL);
     f.given = false;
     expect("het inherited, strict", &f, DECIDE_LINE,
-           "heterogeneous jobs are not placed; it runs as Slurm would");
+           "heterogeneous jobs are not placed");
     f.tasks = f.nodes = 1, f.gpus = 8;
     expect("het inherited, strict, a helper", &f, DECIDE_NOTHING, "");
 }
