@@ -9,7 +9,7 @@ libspankcore_la_LIBADD = libplacement-core.la
 if HAVE_SLURM
 plugindir = $(libdir)/berth
 plugin_LTLIBRARIES = spank_berth.la
-spank_berth_la_SOURCES = spank/plugin.c spank/plugin.h spank/srun.c spank/node.c \
+spank_berth_la_SOURCES = spank/plugin.c spank/plugin.h spank/request.c spank/srun.c spank/node.c \
 	spank/solve.c spank/solve.h
 spank_berth_la_CFLAGS = $(AM_CFLAGS) $(SLURM_CFLAGS)
 spank_berth_la_LIBADD = libspankcore.la

@@ -1,5 +1,6 @@
 /*
- * The plugin's one context, and the hooks' workers: srun.c in srun, node.c in slurmstepd.
+ * The plugin's one context, and the hooks' workers: request.c and srun.c in srun, node.c in
+ * slurmstepd.
  */
 #ifndef BERTH_PLUGIN_H
 #define BERTH_PLUGIN_H
@@ -58,9 +59,13 @@ extern struct berth_context berth_context;
 
 void berth_srun_init(struct berth_context *ctx);
 int berth_srun_option(struct berth_context *ctx, const char *value);
+void berth_srun_early(struct berth_context *ctx); /* layout, before the step exists */
 int berth_srun_post_opt(struct berth_context *ctx);
 int berth_srun_step(struct berth_context *ctx, spank_t spank);
 void berth_srun_exit(struct berth_context *ctx);
+
+/* A program that a Berth task started must not send the outer step's map. */
+void berth_forget_outer_step(void);
 
 int berth_alloc_option(const char *value);
 int berth_option_help(void); /* prints the keys; does not return */
