@@ -2,11 +2,13 @@
  * A node's GPUs and NICs through the hwloc library, from an XML file or from this machine. GPUs are
  * told by PCI class and vendor, not by hwloc's OS devices: those exist only where hwloc was built
  * with CUDA or ROCm, and their discovery can hang (TOSS-6198), so it is switched off. On XML whose
- * objects lack their sets hwloc 2.9 itself crashes (fuzz_hwloc; all inside hwloc_topology_load).
+ * objects lack their sets hwloc 2.9 itself crashes or leaks (fuzz_hwloc; all inside
+ * hwloc_topology_load), so XML is read in a child process that hands over the shape as JSON.
  */
 #include "config.h"
 
 #include "cluster.h"
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +24,13 @@ int cluster_read_hwloc(const char *name, const char *bytes, size_t size, struct 
 }
 
 #else
+#include <fcntl.h>
 #include <hwloc.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CHILD_SECONDS 20 /* of CPU time; the largest XML known takes a tenth of one */
 
 /* A device and its way to the root. */
 struct device {
@@ -248,7 +256,7 @@ static int fill_gpus(hwloc_topology_t topology, const struct devices *gpus,
     return shape->gpus ? 0 : -1;
 }
 
-static int fill_shape(hwloc_topology_t topology, struct berth_shape *shape, const char **note,
+static int fill_shape(hwloc_topology_t topology, struct berth_shape *shape, bool *blind,
                       struct berth_error *err)
 {
     struct devices gpus = {0}, nics = {0};
@@ -258,9 +266,7 @@ static int fill_shape(hwloc_topology_t topology, struct berth_shape *shape, cons
         result = berth_error_memory(err);
     if (!result)
         result = berth_shape_check(shape, "hardware", err);
-    if (note && !hwloc_get_next_pcidev(topology, NULL) && !hwloc_get_next_osdev(topology, NULL))
-        *note = "hwloc lists no I/O devices here, so GPUs and NICs stay unknown; an XML with them "
-                "comes from `lstopo --whole-io --of xml` run on the node itself";
+    *blind = !hwloc_get_next_pcidev(topology, NULL) && !hwloc_get_next_osdev(topology, NULL);
     free(gpus.at);
     free(nics.at);
     return result;
@@ -304,25 +310,105 @@ static int load(hwloc_topology_t topology, const char *bytes, size_t size, struc
     return 0;
 }
 
+/* *blind: it lists no I/O devices at all. */
+static int read_here(const char *bytes, size_t size, struct berth_shape *shape, bool *blind,
+                     struct berth_error *err)
+{
+    hwloc_topology_t topology;
+    int result;
+
+    if (hwloc_topology_init(&topology) < 0)
+        return berth_error_memory(err);
+    result = load(topology, bytes, size, err) || fill_shape(topology, shape, blind, err);
+    hwloc_topology_destroy(topology);
+    return result ? -1 : 0;
+}
+
+/* ---- XML, in a child ---- */
+
+/* {"shape": ..., "blind": ...} or {"kind": ..., "error": ...} */
+static _Noreturn void child(const char *bytes, size_t size, int out)
+{
+    const struct rlimit no_core = {0}, cpu = {CHILD_SECONDS, CHILD_SECONDS};
+    struct berth_shape shape = {0};
+    struct berth_error err = {0};
+    bool blind = false;
+    json_t *answer;
+
+    setrlimit(RLIMIT_CORE, &no_core);
+    setrlimit(RLIMIT_CPU, &cpu);
+    if (read_here(bytes, size, &shape, &blind, &err))
+        answer = json_pack("{s:i,s:s}", "kind", (int)err.kind, "error", err.text);
+    else
+        answer = json_pack("{s:o,s:b}", "shape", berth_shape_json(&shape), "blind", (int)blind);
+    _exit(!answer || json_dumpfd(answer, out, JSON_COMPACT) ? 1 : 0);
+}
+
+static int take_answer(const json_t *answer, struct berth_shape *shape, bool *blind,
+                       struct berth_error *err)
+{
+    const json_t *error = json_object_get(answer, "error");
+
+    if (!answer)
+        return berth_error_set(err, BERTH_EINPUT,
+                               "hwloc crashes or does not end on this XML: its objects contradict "
+                               "each other; write the file again with lstopo");
+    if (error)
+        return berth_error_set(
+            err, (enum berth_error_kind)json_integer_value(json_object_get(answer, "kind")), "%s",
+            json_string_value(error));
+    *blind = json_is_true(json_object_get(answer, "blind"));
+    return berth_shape_read(json_object_get(answer, "shape"), "hardware", shape, err);
+}
+
+static int read_in_child(const char *bytes, size_t size, struct berth_shape *shape, bool *blind,
+                         struct berth_error *err)
+{
+    int ends[2], status, result;
+    json_t *answer;
+    pid_t pid;
+
+    if (pipe2(ends, O_CLOEXEC))
+        return berth_error_set(err, BERTH_ESYSTEM, "cannot make a pipe: %s", strerror(errno));
+    fflush(NULL); /* what is buffered must not be written twice */
+    pid = fork();
+    if (pid == 0)
+        child(bytes, size, ends[1]);
+    close(ends[1]);
+    if (pid < 0) {
+        close(ends[0]);
+        return berth_error_set(err, BERTH_ESYSTEM, "cannot fork: %s", strerror(errno));
+    }
+    answer = json_loadfd(ends[0], 0, NULL);
+    close(ends[0]);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    result = take_answer(answer, shape, blind, err);
+    json_decref(answer);
+    return result;
+}
+
 int cluster_read_hwloc(const char *name, const char *bytes, size_t size, struct berth_shape *shape,
                        const char **note, struct berth_error *err)
 {
-    hwloc_topology_t topology;
+    bool blind = false;
     int result;
 
     *shape = (struct berth_shape){0};
     if (note)
         *note = NULL;
-    if (bytes && check_xml(bytes, size, err))
+    if (bytes)
+        result = check_xml(bytes, size, err) || read_in_child(bytes, size, shape, &blind, err);
+    else
+        result = read_here(NULL, 0, shape, &blind, err);
+    if (result) {
+        berth_shape_clear(shape);
         return berth_error_prefix(err, "%s", name);
-    if (hwloc_topology_init(&topology) < 0)
-        return berth_error_memory(err);
-    result = load(topology, bytes, size, err) || fill_shape(topology, shape, note, err);
-    hwloc_topology_destroy(topology);
-    if (!result)
-        return 0;
-    berth_shape_clear(shape);
-    return berth_error_prefix(err, "%s", name);
+    }
+    if (note && blind)
+        *note = "hwloc lists no I/O devices here, so GPUs and NICs stay unknown; an XML with them "
+                "comes from `lstopo --whole-io --of xml` run on the node itself";
+    return 0;
 }
 
 #endif
