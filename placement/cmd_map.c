@@ -189,24 +189,25 @@ static void summarise_time(const struct plan *plan, const struct cost *chosen, i
     char a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX];
     double least = chosen->seconds > 0 ? chosen->seconds : 1;
     fprintf(stderr,
-            "step:     %s of communication (%s order); Slurm's name order %s (x%.2f), "
-            "topology order %s (x%.2f)\n",
+            "step:     %s of communication not hidden by compute (%s order); Slurm's name order %s "
+            "(x%.2f), topology order %s (x%.2f)\n",
             text_seconds(chosen->seconds, a), methods[method],
             text_seconds(plan->name_cost.seconds, b), plan->name_cost.seconds / least,
             text_seconds(plan->topology_cost.seconds, c), plan->topology_cost.seconds / least);
 }
 
-static void summarise_uplink(const struct job *job, const struct cost *cost, const char *whose)
+/* "leaf2's, 223 GB in 557 ms": the uplink that is busy longest. */
+static const char *uplink_text(const struct job *job, const struct cost *cost, char *buf,
+                               size_t size)
 {
     char bytes[TEXT_MAX], seconds[TEXT_MAX];
     int sw = cost->worst_switch;
-    if (sw < 0) {
-        fprintf(stderr, "%s nothing leaves a leaf", whose);
-        return;
-    }
-    fprintf(stderr, "%s %s %s in %s", whose, job->cluster->switches[sw].name,
-            text_bytes(cost->up[sw] > cost->down[sw] ? cost->up[sw] : cost->down[sw], bytes),
-            text_seconds(cost->worst_seconds, seconds));
+    if (sw < 0)
+        return "none: nothing leaves a leaf";
+    snprintf(buf, size, "%.100s's, %s in %s", job->cluster->switches[sw].name,
+             text_bytes(cost->up[sw] > cost->down[sw] ? cost->up[sw] : cost->down[sw], bytes),
+             text_seconds(cost->worst_seconds, seconds));
+    return buf;
 }
 
 static void summarise(const struct map_options *o, const struct job *job, const struct plan *plan,
@@ -220,9 +221,10 @@ static void summarise(const struct map_options *o, const struct job *job, const 
     fprintf(stderr, "nodes:    %d node%s, %s\n", job->n_nodes, text_plural(job->n_nodes), leaves);
     summarise_time(plan, chosen, o->method);
     if (job->cluster->n_switches > 0) {
-        summarise_uplink(job, chosen, "uplink:   busiest is");
-        summarise_uplink(job, &plan->name_cost, "; in Slurm's name order");
-        fputc('\n', stderr);
+        char busy[256], busy_by_name[256];
+        fprintf(stderr, "uplink:   busy longest: %s; in Slurm's name order %s\n",
+                uplink_text(job, chosen, busy, sizeof(busy)),
+                uplink_text(job, &plan->name_cost, busy_by_name, sizeof(busy_by_name)));
     }
     if (job->traffic.reference)
         fprintf(stderr, "traffic:  reference model: pass --traffic for your job's own bytes\n");
