@@ -5,9 +5,8 @@ set -e
 
 build="gcc make autoconf automake libtool pkg-config libjansson-dev zlib1g-dev libhwloc-dev
     libslurm-dev libopenmpi-dev openmpi-bin"
-run="slurm-wlm munge iproute2 jq hwloc-nox procps util-linux"
-test="$build $run libcmocka-dev bats clang libclang-rt-14-dev valgrind python3 python3-torch shellcheck
-    librsvg2-bin libpmix-dev xz-utils"
+run="slurm-wlm munge iproute2 jq procps util-linux"
+test="$build $run libcmocka-dev bats clang libclang-rt-14-dev python3 python3-torch shellcheck xz-utils"
 
 usage() {
     echo "usage: packages.sh [install] build|run|test" >&2
