@@ -18,13 +18,14 @@ say() { printf '\n== %s (%ds)\n' "$*" "$SECONDS"; }
 
 # judge WHAT CONDITION(awk): one promise
 judge() {
+    local verdict=FAIL
     if awk "BEGIN { exit !($2) }"; then
-        echo "ok   $1"
+        verdict='ok  '
         passed=$((passed + 1))
     else
-        echo "FAIL $1"
         failed=$((failed + 1))
     fi
+    echo "$verdict $1" | tee -a "$out/judged.txt"
 }
 
 prepare() {
@@ -105,7 +106,7 @@ write_page() {
         echo "# The long tests' last result"
         echo
         echo "Command: \`tests/soak.sh${1:+ $1}\`, commit $(git describe --always --dirty), $(date -u +%Y-%m-%d), on $(nproc) cores. $passed passed, $failed failed."
-        for page in cases overhead map_open mapper fuzz; do
+        for page in judged cases overhead map_open mapper fuzz; do
             [ -s "$out/$page.txt" ] || continue
             printf '\n## %s\n\n' "$page"
             sed 's/^/    /; s/ *$//' "$out/$page.txt"
