@@ -343,9 +343,9 @@ static void exchange_nodes(struct search *s)
         helped = false;
         for (int i = 0; i < n && s->spent < BUDGET_SWAP; i++)
             for (int j = i + 1; j < n && s->spent < BUDGET_SWAP; j++) {
+                if (class_of[s->best_order[i]] == class_of[s->best_order[j]])
+                    continue; /* alike: no cost would change */
                 memcpy(s->order, s->best_order, (size_t)n * sizeof(int));
-                if (class_of[s->order[i]] == class_of[s->order[j]])
-                    continue;
                 int t = s->order[i];
                 s->order[i] = s->order[j];
                 s->order[j] = t;
@@ -357,9 +357,8 @@ static void exchange_nodes(struct search *s)
 static long edges_per_evaluation(const struct job *job)
 {
     long edges = job->n_nodes + job->cluster->n_switches;
-    for (int i = 0; i < job->traffic.n; i++) {
+    for (int i = 0; i < job->traffic.n; i++)
         edges += 2L * job->mesh.world * (job->traffic.items[i].kind == TRAFFIC_ALLTOALL ? 2 : 1);
-    }
     return edges;
 }
 
